@@ -25,6 +25,8 @@ COMMAND = "make train"
 TEXTS, SEED = 200, 10**6
 """Fresh texts a task and load behind a model's card, and their seed."""
 SHIPPED = torch.float16
+BIN = 8
+"""Words by which a recall's distance may differ within a bin."""
 KEPT = 27
 """Places along a training at which a snapshot is looked for; some 20 of them differ."""
 
@@ -66,7 +68,10 @@ def keep(
     if run.variant.shipped and first:
         ship(model, card, folders)
     if run.variant.watched and first:
-        _snapshots(run, progress, folders)
+        target = folders.assets / "snapshots" / run.variant.code
+        target.mkdir(parents=True, exist_ok=True)
+        for step in chosen(progress.curve):
+            shutil.copy(folders.progress / run.name / snapshot(step), target / snapshot(step))
     row = card | {"curve": progress.curve, "by_distance": by_distance(model)}
     file = folders.row(run)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -105,16 +110,16 @@ def _card(code: str, seed: int, model: LanguageModel, steps: int, seconds: float
     }
 
 
-def by_distance(model: LanguageModel, texts: int = TEXTS, width: int = 8) -> list[list[float]]:
+def by_distance(model: LanguageModel) -> list[list[float]]:
     """Return recall by how far back the pair stood, over all loads: [from, answers, share]."""
     found = [
-        answers(model, exercises("recall", load, texts, SEED)) for load in TASKS["recall"].loads
+        answers(model, exercises("recall", load, TEXTS, SEED)) for load in TASKS["recall"].loads
     ]
     distance = torch.cat([one.distance for one in found])
     given = torch.cat([one.given for one in found])
     bins = []
-    for first in range(0, int(distance.max()) + 1, width):
-        inside = (distance >= first) & (distance < first + width)
+    for first in range(0, int(distance.max()) + 1, BIN):
+        inside = (distance >= first) & (distance < first + BIN)
         if inside.any():
             bins.append([first, int(inside.sum()), given[inside].double().mean().item()])
     return bins
@@ -143,11 +148,3 @@ def line(progress: Progress) -> str:
     last = progress.curve[-1]
     shares = [f"{name} {last['accuracy'][name][TASKS[name].loads[0]]:.0%}" for name in TASKS]
     return ", ".join([*([] if last["loss"] is None else [f"loss {last['loss']:.2f}"]), *shares])
-
-
-def _snapshots(run: Run, progress: Progress, folders: Folders) -> None:
-    target = folders.assets / "snapshots" / run.variant.code
-    target.mkdir(parents=True, exist_ok=True)
-    for step in chosen(progress.curve):
-        name = snapshot(step)
-        shutil.copy(folders.progress / run.name / name, target / name)

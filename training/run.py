@@ -94,7 +94,7 @@ def begun(run: Run, attempt: int = 0) -> LanguageModel:
     for block in model.blocks:
         block.attention.W_O *= QUIET
         block.W_down *= QUIET
-    return model.trainable()
+    return model.requires_grad_(True)
 
 
 def resumed(folder: Path) -> Progress:

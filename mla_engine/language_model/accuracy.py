@@ -9,10 +9,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from mla_engine.language_model.model import LanguageModel
+from mla_engine.language_model.model import LanguageModel, ModelTrace
 from mla_engine.language_model.texts import TASKS, Text, exercise
 
-__all__ = ["Answers", "Batch", "accuracies", "answers", "batch", "by_task", "exercises"]
+__all__ = ["Answers", "Batch", "accuracies", "answers", "batch", "by_task", "exercises", "run_of"]
 
 
 class Batch(NamedTuple):
@@ -56,6 +56,13 @@ def exercises(task: str, load: int, count: int, seed: int) -> list[Text]:
         ValueError: a task or a load that there is not.
     """
     return [exercise(Random(f"{seed}/{task}/{load}/{i}"), task, load) for i in range(count)]
+
+
+def run_of(model: LanguageModel, texts: Sequence[Text]) -> tuple[ModelTrace, Tensor]:
+    """Run texts and return the trace, and where they have words: bool [b,t]."""
+    length = torch.tensor([len(text) for text in texts])
+    words = torch.arange(length.max()) < length[:, None]
+    return model(batch(texts, model.config.words).tokens), words
 
 
 @torch.no_grad()

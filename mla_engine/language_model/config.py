@@ -66,16 +66,12 @@ class ModelConfig:
             raise WordError("no_words")
         unknown = [word for word in dict.fromkeys(written) if word not in places]
         if unknown:
-            raise self._unknown(unknown)
+            nearest = (get_close_matches(word[:40], self.words, n=3) for word in unknown)
+            near = dict.fromkeys(close for words in nearest for close in words)
+            tries = Phrase("try_words", listed=", ".join(near)) if near else Phrase("choose_words")
+            listed = ", ".join(f"“{word[:40]}”" for word in unknown[:4])
+            raise WordError("unknown_words", listed=listed, tries=tries)
         return [places[word] for word in written]
-
-    def _unknown(self, unknown: list[str], most: int = 4) -> WordError:
-        near = dict.fromkeys(
-            close for word in unknown for close in get_close_matches(word[:40], self.words, n=3)
-        )
-        listed = ", ".join(f"“{word[:40]}”" for word in unknown[:most])
-        tries = Phrase("try_words", listed=", ".join(near)) if near else Phrase("choose_words")
-        return WordError("unknown_words", listed=listed, tries=tries)
 
     def text(self, tokens: list[int]) -> str:
         """Return the words of these numbers, parted by spaces."""

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, einsum
 
 from mla_engine import checks, mechanisms
-from mla_engine.language_model.accuracy import accuracies, batch
+from mla_engine.language_model.accuracy import accuracies, run_of
 from mla_engine.language_model.model import LanguageModel, ModelTrace
 from mla_engine.language_model.texts import Text, mixed
 from mla_engine.latent import LatentConfig
@@ -111,10 +111,7 @@ def strongest_directions(
         ValueError: a model without latents.
     """
     _check_latents(model)
-    texts = measured() if texts is None else texts
-    trace = model(batch(texts, model.config.words).tokens)
-    length = torch.tensor([len(text) for text in texts])
-    words = torch.arange(length.max()) < length[:, None]
+    trace, words = run_of(model, measured() if texts is None else texts)
     latents = [block.attention.c_KV[words].double() for block in trace.blocks]
     return tuple(torch.linalg.eigh(einsum("nc,nd->cd", c, c)).eigenvectors for c in latents)
 

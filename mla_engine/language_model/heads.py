@@ -7,7 +7,7 @@ A score tells where a head looks, not what it makes of it: what breaks without t
 (`cuts`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
@@ -51,7 +51,7 @@ def binding(texts: Sequence[Text]) -> Places:
     found = [
         (row, place, place - 1)
         for row, text in enumerate(texts)
-        for place in _after(text)
+        for place in range(1, len(text))
         if text[place - 1].word in NAMES and not text[place].determined
     ]
     return Places(*torch.tensor(found).reshape(-1, 3).T)
@@ -62,14 +62,10 @@ def deciding(texts: Sequence[Text]) -> Places:
     found = [
         (row, place - 1, place - text[place].distance)
         for row, text in enumerate(texts)
-        for place in _after(text)
+        for place in range(1, len(text))
         if text[place].determined and text[place].distance > 0
     ]
     return Places(*torch.tensor(found).reshape(-1, 3).T)
-
-
-def _after(text: Text) -> range:
-    return range(1, len(text))
 
 
 Run = tuple[ModelTrace, Mapping[str, Places]]
@@ -172,7 +168,13 @@ def head_scores(
     for kind in kinds:
         checks.choice("kind", kind, SCORES)
     tasks = dict.fromkeys(SCORES[kind].task for kind in kinds)
-    return scores_of((run for task in tasks for run in _runs(model, task, count, seed)), kinds)
+    runs = (
+        (model(batch(texts, model.config.words).tokens), places_in(texts, task))
+        for task in tasks
+        for load in TASKS[task].loads
+        for texts in [exercises(task, load, count, seed)]
+    )
+    return scores_of(runs, kinds)
 
 
 def scores_of(runs: Iterable[Run], kinds: Iterable[str] = SCORES) -> HeadScores:
@@ -194,13 +196,6 @@ def places_in(texts: Sequence[Text], task: str, first_row: int = 0) -> dict[str,
     """Score -> where it is read in texts of a task, the first of which has this row."""
     found = {kind: one.places(texts) for kind, one in SCORES.items() if one.task == task}
     return {kind: one._replace(text=one.text + first_row) for kind, one in found.items()}
-
-
-def _runs(model: LanguageModel, task: str, count: int, seed: int) -> Iterator[Run]:
-    """Run the model over fresh texts of each load, one after the other."""
-    for load in TASKS[task].loads:
-        texts = exercises(task, load, count, seed)
-        yield model(batch(texts, model.config.words).tokens), places_in(texts, task)
 
 
 def looks(trace: ModelTrace, places: Places) -> Tensor:

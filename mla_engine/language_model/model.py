@@ -180,10 +180,6 @@ class LanguageModel(nn.Module):
             x = block.mlp(x)["x_out"]
         return self._output(x)[1]
 
-    def trainable(self) -> "LanguageModel":
-        """Return the same model, with weights that take gradients."""
-        return self.requires_grad_(True)
-
     def _traced(self, tokens: Tensor, attend: Callable) -> ModelTrace:
         self._check(tokens)
         x = embedded = self.W_E[tokens]

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from mla_engine import checks, mechanisms
 from mla_engine.grouped import GroupedConfig
-from mla_engine.language_model.accuracy import batch
+from mla_engine.language_model.accuracy import run_of
 from mla_engine.language_model.model import LanguageModel
 from mla_engine.language_model.texts import Text
 from mla_engine.layer import AttentionLayer
@@ -57,13 +57,10 @@ class Retrofit:
             ValueError: a model that has a latent already.
         """
         layers = grouped_layers(model)
-        length = torch.tensor([len(text) for text in texts])
-        words = torch.arange(length.max()) < length[:, None]
-        blocks = model(batch(texts, model.config.words).tokens).blocks
         parts = []
-        for layer, block in zip(layers, blocks, strict=True):
+        for layer, h in zip(layers, _inputs(model, texts), strict=True):
             stacked = torch.cat([weight.flatten(0, 1) for weight in _weights(layer)]).double()
-            made = block.attention.h[words].double() @ stacked.mT
+            made = h.double() @ stacked.mT
             directions = torch.linalg.eigh(made.mT @ made).eigenvectors.flip(1)
             kept = directions[:, : min(stacked.shape)]
             parts.append((kept, kept.mT @ stacked))
@@ -108,6 +105,12 @@ def _weights(layer: AttentionLayer) -> tuple[Tensor, Tensor]:
     return layer.W_K, layer.W_V
 
 
+def _inputs(model: LanguageModel, texts: Sequence[Text]) -> list[Tensor]:
+    """Return what enters the attention of each layer at the words of some texts [n,d]."""
+    trace, words = run_of(model, texts)
+    return [block.attention.h[words] for block in trace.blocks]
+
+
 @dataclass(frozen=True, eq=False)
 class IntoMLA:
     """The MLA models of every rank that a model of MHA, GQA or MQA can become."""
@@ -124,11 +127,7 @@ class IntoMLA:
             ValueError: a model that has a latent already, or something that MLA has no place for.
         """
         layers = grouped_layers(model)
-        words = batch(texts, model.config.words).tokens
-        length = torch.tensor([len(text) for text in texts])
-        spoken = torch.arange(words.shape[1]) < length[:, None]
-        inputs = [block.attention.h[spoken] for block in model(words).blocks]
-        pairs = zip(layers, inputs, strict=True)
+        pairs = zip(layers, _inputs(model, texts), strict=True)
         return cls(model, tuple(converted(layer, h.unsqueeze(0)) for layer, h in pairs))
 
     @property

@@ -163,24 +163,24 @@ def mixed(random: Random, length: int = LENGTH) -> Text:
     return _filled(Hand(random), [], length)
 
 
-def exercise(random: Random, task: str, load: int, length: int = LENGTH) -> Text:
-    """Write at most `length` words that ask for one task at one load, as often as possible.
+def exercise(random: Random, task: str, load: int) -> Text:
+    """Write at most LENGTH words that ask for one task at one load, as often as possible.
 
     Raises:
         ValueError: a task or a load that there is not.
     """
     checks.choice("task", task, TASKS)
     checks.choice("load", load, TASKS[task].loads)
-    return _exercised(Hand(random), TASKS[task], load, length)
+    return _exercised(Hand(random), TASKS[task], load)
 
 
-def practice(random: Random, length: int = LENGTH) -> Text:
+def practice(random: Random) -> Text:
     """Write a text to learn from: every other one mixed, the others of one task, mostly recall."""
     hand = Hand(random, again=True)
     if random.random() < 0.5:
-        return _filled(hand, [], length)
+        return _filled(hand, [], LENGTH)
     task = TASKS[random.choice(("recall", *TASKS))]
-    return _filled(hand, _exercised(hand, task, random.choice(task.loads), length), length)
+    return _filled(hand, _exercised(hand, task, random.choice(task.loads)), LENGTH)
 
 
 def first_practice(random: Random) -> Text:
@@ -188,11 +188,11 @@ def first_practice(random: Random) -> Text:
     return recall(Hand(random, again=True), 4, FIRST_LENGTH)
 
 
-def _exercised(hand: Hand, task: Task, load: int, length: int) -> Text:
+def _exercised(hand: Hand, task: Task, load: int) -> Text:
     text: Text = []
-    while _fits(hand, task, load, length - len(text)):
-        segment = task.write(hand, load, length - len(text))
-        if len(text) + len(segment) > length:
+    while _fits(hand, task, load, LENGTH - len(text)):
+        segment = task.write(hand, load, LENGTH - len(text))
+        if len(text) + len(segment) > LENGTH:
             break
         text += segment
     return text

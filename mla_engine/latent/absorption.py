@@ -47,31 +47,25 @@ class AbsorbedMatrices:
         pairs = self.factors_QK, self.factors_VO
         return tuple(sum(factor.numel() for factor in pair) for pair in pairs)
 
-    def singular_values_QK(self) -> Tensor:
-        """Return the singular values of each head's W_QK, falling [h, min(l,k,c)], float64."""
-        return singular_values_of_product(*self.factors_QK)
-
-    def singular_values_VO(self) -> Tensor:
-        """Return the singular values of each head's W_VO, falling [h, min(d,v,c)], float64."""
-        return singular_values_of_product(*self.factors_VO)
-
     def rank_QK(self) -> Tensor:
         """Return the numerical rank of each head's W_QK, at most min(l,k,c) [h]."""
-        return self._rank(self.singular_values_QK(), self.W_QK)
+        return _rank(self.factors_QK, self.W_QK)
 
     def rank_VO(self) -> Tensor:
         """Return the numerical rank of each head's W_VO, at most min(d,v,c) [h]."""
-        return self._rank(self.singular_values_VO(), self.W_VO)
-
-    def _rank(self, values: Tensor, matrix: Tensor) -> Tensor:
-        tolerance = max(matrix.shape[1:]) * torch.finfo(matrix.dtype).eps  # as numpy, Matlab do
-        return (values > tolerance * values[:, :1]).sum(-1)
+        return _rank(self.factors_VO, self.W_VO)
 
 
 def require_no_gate(config: LatentConfig) -> None:
     """Raise ValueError for an output gate: W_O and W_UV, which it parts, cannot be merged."""
     if config.output_gate is not None:
         raise RefusedError("gated_merge", output_gate=config.output_gate)
+
+
+def _rank(factors: tuple[Tensor, Tensor], matrix: Tensor) -> Tensor:
+    values = singular_values_of_product(*factors)
+    tolerance = max(matrix.shape[1:]) * torch.finfo(matrix.dtype).eps  # as numpy, Matlab do
+    return (values > tolerance * values[:, :1]).sum(-1)
 
 
 def singular_values_of_product(left: Tensor, right: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from random import Random
 
 from mla_engine import costs
 from mla_engine.claims.claim import Figure
-from mla_engine.model_caches import MODELS, numbers_per_token
+from mla_engine.model_caches import MODELS, Layer, Published, numbers_per_token
 from mla_engine.presets import PRESETS
 from mla_engine.quiz.caches import BF16_BYTES, sizes
 from mla_engine.quiz.question import Generator, Question, amounts
@@ -66,35 +66,38 @@ def hybrid(rng: Random) -> Question:
 
 def pooled(rng: Random) -> Question:
     """Ask for the numbers that a token adds to a layer of pooled entries with index keys."""
-    layer = next(one for one in MODELS[POOLED].model().layers if one.kind == "csa")
-    rows = {
-        part.name: part for part in layer.parts if part.growth == "grows"
-    }  # an entry in two parts, as some of it is rotated
-    entry, index = rows["entry"].numbers + rows["rope"].numbers, rows["index"].numbers
+    layer = _layer(MODELS[POOLED], "csa")
+    entry, tokens = _entry(layer)
+    index = next(part.numbers for part in layer.parts if part.name == "index")
+    right = float(numbers_per_token(layer))
     wrong = {
         "not_pooled": entry + index,
-        "entries_alone": entry / rows["entry"].length,
-        "key_and_value": 2 * float(numbers_per_token(layer)),
+        "entries_alone": entry / tokens,
+        "key_and_value": 2 * right,
     }
-    facts = (Figure("model", MODELS[POOLED].name), Figure("pooling", rows["entry"].length))
+    facts = (Figure("model", MODELS[POOLED].name), Figure("pooling", tokens))
     facts += (Figure("entry", entry), Figure("index", index))
-    mixed = amounts(rng, float(numbers_per_token(layer)), "share_of_an_entry", wrong)
+    mixed = amounts(rng, right, "share_of_an_entry", wrong)
     return Question("pooled", facts=facts, unit="elements", **mixed)
 
 
 def heavily_pooled(rng: Random) -> Question:
     """Ask for the numbers that a token adds to a layer of few pooled entries, all read."""
-    entry, few = _entry("hca")
-    _, many = _entry("csa")
+    entry, few = _entry(_layer(MODELS[POOLED], "hca"))
+    _, many = _entry(_layer(MODELS[POOLED], "csa"))
     wrong = {"not_pooled": entry, "pooled_as_csa": entry / many, "key_and_value": 2 * entry / few}
     facts = (Figure("model", MODELS[POOLED].name), Figure("pooling", few), Figure("entry", entry))
     mixed = amounts(rng, entry / few, "share_of_entry", wrong)
     return Question("heavily_pooled", facts=facts, unit="elements", **mixed)
 
 
-def _entry(kind: str) -> tuple[int, int]:
-    """Return the numbers of a pooled entry, and the tokens for which one stands."""
-    layer = next(one for one in MODELS[POOLED].model().layers if one.kind == kind)
+def _layer(model: Published, kind: str) -> Layer:
+    """Return the first layer of a kind."""
+    return next(one for one in model.model().layers if one.kind == kind)
+
+
+def _entry(layer: Layer) -> tuple[int, int]:
+    """Return the numbers of a pooled entry, in all its parts, and the tokens that it stands for."""
     parts = [part for part in layer.parts if part.growth == "grows" and part.name != "index"]
     return sum(part.numbers for part in parts), parts[0].length
 
@@ -102,8 +105,7 @@ def _entry(kind: str) -> tuple[int, int]:
 def state(rng: Random) -> Question:
     """Ask for the numbers of the states of a layer that keeps nothing else of a text."""
     model, context = MODELS[rng.choice(HYBRID)], rng.choice(CONTEXTS)
-    layer = next(one for one in model.model().layers if one.kind == "kda")
-    held = next(part for part in layer.parts if part.name == "state")
+    held = next(part for part in _layer(model, "kda").parts if part.name == "state")
     heads, width = held.heads, isqrt(held.numbers // held.heads)
     wrong = {
         "one_state": width * width,

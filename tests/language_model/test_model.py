@@ -38,7 +38,7 @@ def test_gradients_of_every_form_and_of_the_fused_way_agree(attention):
     tokens, found = text(), []
     ways = [form.name for form in mechanisms.of(attention).forms]
     for way in (None, *ways):
-        decoder = model(attention).trainable()
+        decoder = model(attention).requires_grad_(True)
         logits = decoder(tokens, way).logits if way else decoder.logits(tokens)
         loss(logits, tokens).backward()
         found.append({name: weight.grad for name, weight in decoder.named_parameters()})
