@@ -22,7 +22,6 @@ _HOME = {
     "hidden_states_of_layers": "layer_inputs",
     "load_attention": "load",
     "open_checkpoint": "checkpoint",
-    "open_repository": "checkpoint",
     "tokenize": "tokens",
     "trace_module": "live_model",
 }

@@ -17,6 +17,7 @@ from mla_engine import budget
 from mla_engine.checkpoints import safetensors_file
 from mla_engine.checkpoints.convert import check_finite
 from mla_engine.checkpoints.errors import CheckpointError, unreadable, usable
+from mla_engine.checkpoints.files import existing
 from mla_engine.checkpoints.load import FULL
 from mla_engine.checkpoints.tokens import MOST_CHARACTERS, MOST_TOKENS, visible
 from mla_engine.refusals import Phrase
@@ -46,12 +47,7 @@ def read_activations(file: str | Path | bytes, d_model: int, layer: int) -> Acti
         path = Path(file)
     if path.suffix != ".safetensors":
         raise CheckpointError("no_safetensors", name=path.name)
-    try:
-        path = path.expanduser()
-        found = path.is_file()
-    except (OSError, RuntimeError, ValueError):  # too long, no such user, a zero byte
-        found = False
-    if not found:
+    if (path := existing(path)) is None or not path.is_file():
         raise CheckpointError("no_file", path=str(file))
     with unreadable(path.name), path.open("rb") as stream:
         return _read(stream, path.stat().st_size, path.name, d_model, layer)

@@ -2,7 +2,6 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,15 @@ import torch
 from mla_engine.checkpoints import safetensors_file
 from mla_engine.checkpoints.config_json import config_of, parse_json
 from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.checkpoints.files import REPOSITORY, Files, LocalFiles, Report, Span
+from mla_engine.checkpoints.files import (
+    REPOSITORY,
+    Files,
+    LocalFiles,
+    Report,
+    Span,
+    existing,
+    repository_files,
+)
 from mla_engine.checkpoints.safetensors_file import TensorEntry
 from mla_engine.refusals import Phrase, linked
 
@@ -212,71 +219,22 @@ def _no_weights(name: str, files: Sequence[str]) -> CheckpointError:
     return CheckpointError("no_weights", name=name, single=SINGLE, index=INDEX, listed=listed)
 
 
-def open_checkpoint(
-    source: str | Path | Checkpoint,
-    revision: str | None = None,
-    *,
-    token: bool | str | None = None,
-    folder: str | Path | None = None,
-    quota_bytes: int | None = None,
-) -> Checkpoint:
+def open_checkpoint(source: str | Path | Checkpoint, revision: str | None = None) -> Checkpoint:
     """Open a local folder, or the Hub repository "owner/name" at a revision.
 
-    A checkpoint that is open already is returned as it is.
-
     Args:
-        source: "owner/name" on the Hub, a folder, or an open checkpoint.
+        source: "owner/name" on the Hub, a folder, or an open checkpoint, which is returned.
         revision: of a Hub repository.
-        token: for the Hub, as its client takes it; False sends none.
-        folder: where all that is fetched is kept and looked for, instead of the client's caches.
-        quota_bytes: that this folder may take; what was not used for long is removed.
 
     Raises:
         CheckpointError: nothing of that name, no access, or no model in safetensors files.
     """
     if isinstance(source, Checkpoint):
         return source
-    if local := _folder(source):
+    if (local := existing(source)) and local.is_dir():
         if revision:
             raise CheckpointError("folder_revision", revision=revision)
         return Checkpoint(LocalFiles(local))
     if not isinstance(source, str) or not REPOSITORY.fullmatch(source):
         raise CheckpointError("no_folder", source=str(source))
-    place = {"token": token, "folder": folder, "quota_bytes": quota_bytes}
-    return open_repository(source, revision, **place)
-
-
-def open_repository(
-    name: str,
-    revision: str | None = None,
-    *,
-    token: bool | str | None = None,
-    folder: str | Path | None = None,
-    quota_bytes: int | None = None,
-    hourly_bytes: int | None = None,
-) -> Checkpoint:
-    """Open the Hub repository "owner/name"; a local folder is not looked for.
-
-    Arguments and errors as `open_checkpoint`; `hourly_bytes` is what a folder with a quota may
-    fetch in an hour, and one visitor a fourth of it.
-    """
-    place = {"folder": folder, "quota_bytes": quota_bytes, "hourly_bytes": hourly_bytes}
-    return Checkpoint(repository_files(name, revision, token=token, **place))
-
-
-def repository_files(name: str, revision: str | None = None, **access: Any) -> Files:
-    """Return the files of a Hub repository; arguments and errors as `open_repository`."""
-    if not isinstance(name, str) or not REPOSITORY.fullmatch(name):
-        raise CheckpointError("no_repository_name", name=name)
-    hub = import_module("mla_engine.checkpoints.hub")  # a folder is read without its packages
-    return hub.HubFiles(name, revision or None, **access)
-
-
-def _folder(source: str | Path) -> Path | None:
-    if not source or not isinstance(source, str | Path):  # "" would be the present folder
-        return None
-    try:
-        folder = Path(source).expanduser()
-        return folder if folder.is_dir() else None
-    except (OSError, RuntimeError, ValueError):  # too long, a zero byte, no such user
-        return None
+    return Checkpoint(repository_files(source, revision))

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from mla_engine.checkpoints.errors import CheckpointError, unreadable, usable
 from mla_engine.refusals import Phrase
@@ -101,6 +102,34 @@ class LocalFiles:
         if not any(path.is_relative_to(root) for root in roots):
             raise CheckpointError("leads_out", name=name, folder=self.name)
         return path
+
+
+def existing(name: object) -> Path | None:
+    """Return the file or folder of this name, None where there is none."""
+    if not name or not isinstance(name, str | Path):  # "" would be the present folder
+        return None
+    try:
+        path = Path(name).expanduser()
+        return path if path.exists() else None
+    except (OSError, RuntimeError, ValueError):  # too long, a zero byte, no such user
+        return None
+
+
+def repository_files(name: str, revision: str | None = None, **access: Any) -> Files:
+    """Return the files of the Hub repository "owner/name"; a local folder is not looked for.
+
+    Args:
+        name: of the repository.
+        revision: a branch, a tag or a commit.
+        access: as `HubFiles` takes it.
+
+    Raises:
+        CheckpointError: nothing of that name, or no access.
+    """
+    if not isinstance(name, str) or not REPOSITORY.fullmatch(name):
+        raise CheckpointError("no_repository_name", name=name)
+    hub = import_module("mla_engine.checkpoints.hub")  # a folder is read without its packages
+    return hub.HubFiles(name, revision or None, **access)
 
 
 def _is_file(path: Path, name: str) -> bool:

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,8 @@ from mla_engine.checkpoints.files import (
     REPOSITORY,
     LocalFiles,
     at_most,
+    existing,
+    repository_files,
 )
 from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.models import MODELS, Published, named
@@ -56,11 +57,13 @@ def find(source: str, revision: str | None = None) -> Found:
     """
     if source == "-":
         return of_text(sys.stdin.buffer.read(MOST_CONFIG_BYTES + 1))
-    if (path := _path(source)) is not None:
+    if (path := existing(source)) is not None:
         return Found(source, read(_local(path)))
     if (known := named(source)) is not None:
         return of_published(known)
-    return Found(source, read(_of_hub(source, revision)))
+    if not REPOSITORY.fullmatch(source):
+        raise no_source(source)
+    return Found(source, read(config_of(repository_files(source, revision))))
 
 
 def of_text(data: bytes) -> Found:
@@ -93,23 +96,7 @@ def _near(source: str) -> str:
     return ", ".join([*dict.fromkeys(keys[name] for name in near)][:NEAR]) or "deepseek-v3"
 
 
-def _path(source: str) -> Path | None:
-    """A file or folder of this name, None where there is none."""
-    try:
-        path = Path(source).expanduser()
-        return path if source and path.exists() else None
-    except (OSError, RuntimeError, ValueError):  # too long, a zero byte, no such user
-        return None
-
-
 def _local(path: Path) -> dict[str, Any]:
     if path.is_dir():
         return config_of(LocalFiles(path))
     return parse_json(at_most(path, path.name, MOST_CONFIG_BYTES), path.name)
-
-
-def _of_hub(name: str, revision: str | None) -> dict[str, Any]:
-    if not REPOSITORY.fullmatch(name):
-        raise no_source(name)
-    hub = import_module("mla_engine.checkpoints.hub")  # the rest does without its packages
-    return config_of(hub.HubFiles(name, revision))

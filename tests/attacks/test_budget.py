@@ -14,9 +14,9 @@ from mla_engine.checkpoints import (
     hidden_bytes,
     hidden_states,
     load_attention,
-    open_repository,
 )
 from mla_engine.checkpoints.prefix import Prefix
+from tests.checkpoints.reading import open_repository
 
 TEXT = "The cat sat on the mat and looked at the moon. " * 8
 LONG = TEXT * 6

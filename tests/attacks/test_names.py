@@ -8,6 +8,7 @@ from mla_engine import checkpoints
 from mla_engine.checkpoints import CheckpointError, build_demo, open_checkpoint
 from mla_engine.checkpoints.activations import read_activations
 from tests.checkpoints.conftest import SHARDS
+from tests.checkpoints.reading import open_repository
 
 NAMES = [
     "~nosuchuser/x", "~nosuchuser/x.safetensors", "x" * 300 + "/y", "a/" + "y" * 300, "x" * 5000,
@@ -17,7 +18,7 @@ NAMES = [
 ]  # fmt: skip
 CALLS = {
     "open_checkpoint": open_checkpoint,
-    "open_repository": checkpoints.open_repository,
+    "open_repository": open_repository,
     "describe": lambda name: checkpoints.describe(name, 0),
     "load_attention": lambda name: checkpoints.load_attention(name, 0),
     "tokenize": lambda name: checkpoints.tokenize(name, "a"),
@@ -25,7 +26,7 @@ CALLS = {
     "hidden_states": lambda name: checkpoints.hidden_states(name, "a", 0),
     "hidden_states_of_layers": lambda name: checkpoints.hidden_states_of_layers(name, "a", [0]),
     "activations": lambda name: read_activations(name, 4, 0),
-    "folder": lambda name: checkpoints.open_repository("a/b", folder=name or "loop"),
+    "folder": lambda name: open_repository("a/b", folder=name or "loop"),
 }
 UNWRITABLE = ["a\0b", "\ud800/x", "loop", "x" * 300, b"x", 5, None]
 
@@ -75,7 +76,7 @@ def forbid(monkeypatch, method, ending):
 @pytest.mark.parametrize(
     ("method", "ending"),
     [
-        ("is_dir", "model"),
+        ("exists", "model"),
         ("resolve", "model"),
         ("iterdir", "model"),
         ("is_file", "config.json"),

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 import streamlit as st
 
-from mla_engine.checkpoints import CheckpointError, open_repository, quota
+from mla_engine.checkpoints import CheckpointError, quota
+from tests.checkpoints.reading import open_repository
 from ui.engine import folders, job_owner
 from ui.engine.job_owner import COOKIE
 from ui.engine.workers.access import repository
@@ -17,7 +18,8 @@ NAMES = [f"layers.{i}.W" for i in range(6)]
 QUOTA = 2**20
 ANOTHER = """
 import sys
-from mla_engine.checkpoints import open_repository, quota
+from mla_engine.checkpoints import quota
+from tests.checkpoints.reading import open_repository
 quota.visitor.set("elsewhere")
 quota.spend.__defaults__ = (lambda: 0.0,)
 folder, most, hourly, *names = sys.argv[1:]

@@ -5,7 +5,8 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file
 
-from mla_engine.checkpoints import open_checkpoint
+from mla_engine.checkpoints import Checkpoint, open_checkpoint
+from mla_engine.checkpoints.files import repository_files
 
 NAMES = [f"layers.{i}.W" for i in range(6)]
 
@@ -13,6 +14,11 @@ NAMES = [f"layers.{i}.W" for i in range(6)]
 def names_of(folder):
     """The names of all tensors in a folder, by the library."""
     return [name for file in sorted(folder.glob("*.safetensors")) for name in load_file(file)]
+
+
+def open_repository(name, revision=None, **access):
+    """Open a repository as the app does, which says who reads it and where it is kept."""
+    return Checkpoint(repository_files(name, revision, **access))
 
 
 def open_with_headers(names=NAMES):

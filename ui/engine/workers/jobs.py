@@ -11,10 +11,10 @@ from cachetools import TTLCache
 
 from mla_engine import budget, checkpoints
 from mla_engine.checkpoints import Checkpoint, HiddenBytes, HiddenStates, Plan
-from mla_engine.checkpoints.checkpoint import Progress, repository_files
+from mla_engine.checkpoints.checkpoint import Progress
 from mla_engine.checkpoints.config_json import config_of
 from mla_engine.checkpoints.embedding import Inputs
-from mla_engine.checkpoints.files import Files, LocalFiles
+from mla_engine.checkpoints.files import Files, LocalFiles, repository_files
 from mla_engine.checkpoints.prefix import Prefix
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase
