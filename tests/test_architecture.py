@@ -170,7 +170,7 @@ CACHES_OF_STREAMLIT = {  # what they keep does not grow with what visitors ask f
     "ui/engine/queue.py:_queue": "the one line",
     "ui/engine/queue.py:warm_up": "nothing, once a server",
     "ui/parts/measure.py:rate": "two numbers of this machine",
-    "ui/parts/statements/findings.py:checked": "a verdict for each of the statements",
+    "ui/parts/statements.py:checked": "a verdict for each of the statements",
 }
 CACHES_OF_PYTHON = {
     "ui/frame/story.py:steps": "without arguments",

@@ -1,5 +1,6 @@
 """The Streamlit side: what the pages draw, and the one seam to the engine."""
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -11,3 +12,8 @@ ASSETS = ROOT / "assets"
 def asset(name: str) -> str:
     """A file of styles, scripts or pages, read once: they do not change while a server runs."""
     return (ASSETS / name).read_text("utf-8")
+
+
+def css(key: str) -> str:
+    """Return an element's key as Streamlit writes it into the element's class."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "-", key)

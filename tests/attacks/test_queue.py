@@ -18,7 +18,7 @@ from tests.attacks.server import wait_until
 from tests.ui.conftest import open_page
 from ui.engine import queue, work
 from ui.engine.queue import Queue
-from ui.parts.statements.findings import checked
+from ui.parts.statements import checked
 
 LINE = "ui.engine.queue._queue"  # where a page takes it from
 

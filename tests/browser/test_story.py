@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.looks import CHARTS, PHONE
 from tests.browser.waiting import listening, settle, until, walk
+from ui import css
 from ui.frame.story import steps
-from ui.parts.keys import css
 from ui.settings.parsers import as_text
 
 pytestmark = pytest.mark.browser

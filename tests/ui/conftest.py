@@ -37,7 +37,7 @@ def unmarked() -> Iterator[None]:
     """Leave sentences as the catalogue has them; test_glossary looks at marked terms."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ui.parts.prose.explained", lambda text: text)
-        patch.setattr("ui.parts.weights.mark", lambda *_: "")
+        patch.setattr("ui.parts.prose.weights_mark", lambda *_: "")
         yield
 
 

@@ -6,19 +6,19 @@ from collections.abc import Callable
 import pytest
 
 from ui.frame.rooms import PAGES
-from ui.parts import weights
+from ui.parts import prose
 from ui.settings.shared import LANGUAGES
 from ui.settings.visit import Visit
 from ui.words import glossary
 
-MARK = weights.mark  # before conftest takes it away
+MARK = prose.weights_mark  # before conftest takes it away
 TERM = re.compile(r'<span class="term" tabindex="(-?\d)" aria-description="([^"]+)">([^<]+)</span>')
 
 
 @pytest.fixture
 def marks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ui.parts.prose.explained", glossary.explained)
-    monkeypatch.setattr("ui.parts.weights.mark", MARK)
+    monkeypatch.setattr("ui.parts.prose.weights_mark", MARK)
 
 
 @pytest.fixture

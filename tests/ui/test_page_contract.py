@@ -23,13 +23,13 @@ from tests.ui.conftest import noted_downloads, open_page
 from tests.ui.looks import variants_that_look_so
 from tests.ui.screen import csv, lead, numbers, texts
 from ui.frame.rooms import PAGES
-from ui.parts import weights
+from ui.parts import prose
 from ui.settings.rooms import SETTINGS
 from ui.settings.shared import LANGUAGES
 from ui.words import glossary
 from ui.words.text import catalogue
 
-MARK = weights.mark  # before conftest takes it away
+MARK = prose.weights_mark  # before conftest takes it away
 SEED = {"seed": "7"}  # weights drawn at random
 SMALL = {"preset": "small"}
 VIEWS = [
@@ -136,7 +136,7 @@ def shown(request: pytest.FixtureRequest) -> Shown:
     example = dict.fromkeys(LANGUAGES, catalogue()["maps.example"]["en"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ui.parts.prose.explained", glossary.explained)
-        patch.setattr("ui.parts.weights.mark", MARK)
+        patch.setattr("ui.parts.prose.weights_mark", MARK)
         patch.setitem(catalogue(), "maps.example", example)
         for lang in LANGUAGES:
             with pytest.MonkeyPatch.context() as noting:

@@ -16,7 +16,7 @@ from tests.ui.test_page_contract import VIEWS
 from ui.engine import shared_cache
 from ui.engine.queue import Queue
 from ui.frame.rooms import PAGES
-from ui.parts.statements import findings
+from ui.parts import statements
 from ui.settings.shared import SIZES
 
 ELSEWHERE = {"lang", "code"}  # on every page: test_texts and test_code
@@ -83,7 +83,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> None:
     empty = shared_cache.SharedCache(2**30, 1000)
     monkeypatch.setattr(shared_cache, "cache", lambda: empty)
     monkeypatch.setattr(shared_cache, "engine", lambda: empty)
-    monkeypatch.setattr(findings, "checked", findings.checked.__wrapped__)
+    monkeypatch.setattr(statements, "checked", statements.checked.__wrapped__)
     monkeypatch.setattr("ui.engine.queue._queue", lambda: Queue(-1, 1))
 
 

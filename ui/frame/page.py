@@ -7,10 +7,11 @@ from time import monotonic
 
 import streamlit as st
 
+from mla_engine import SYMBOLS
 from ui import ASSETS, asset
 from ui.engine import job_owner, model, queue
 from ui.frame import classroom, code, fault, lecture, navigation, share, story
-from ui.parts import linked, real_layer, sizes, waits
+from ui.parts import real_layer, sizes, waits
 from ui.settings import state
 from ui.settings import visit as visits
 from ui.settings.address import ASKED
@@ -108,9 +109,15 @@ def _bar(page: Page) -> None:
 def _below(page: Page, view: object) -> None:
     lecture.keys()
     classroom.offer()
-    linked.listen()
+    _link_tensors()
     navigation.menu_data(page)
     code.behind(page, view)
+
+
+def _link_tensors() -> None:
+    """Light all that names or draws a tensor when one place is pointed at, in the browser."""
+    roles = {code: symbol.role for code, symbol in SYMBOLS.items()}
+    st.components.v2.component("linked", js=asset("linked.js"))(key="linked", data=roles)
 
 
 def _tell(notes: list[Note]) -> None:

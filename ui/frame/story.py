@@ -13,9 +13,9 @@ from typing import Any
 
 import streamlit as st
 
+from ui import css
 from ui.frame import presenter
 from ui.parts import bridge
-from ui.parts.keys import css
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import as_text

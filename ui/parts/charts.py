@@ -4,7 +4,7 @@ Pages say what is to be drawn, a call of a builder of `mla_engine.figures`. It i
 of the same arguments is kept, for all sessions, and kept as what the browser is sent.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,6 @@ from ui.engine import shared_cache
 from ui.engine.digest import digest
 from ui.parts import files
 from ui.parts.files import Table
-from ui.parts.tables import named
 from ui.settings import state
 from ui.settings.visit import visit
 from ui.words.text import t
@@ -88,6 +87,15 @@ def _cells(drawing: Drawing) -> "pd.DataFrame":
     return named(cells, rows, columns)
 
 
+def named(values: np.ndarray, rows: Iterable, columns: Iterable) -> "pd.DataFrame":
+    """Return a matrix with the names of its rows and columns; masked cells are empty."""
+    cells = (
+        [f"{value:.9g}" if np.isfinite(value) else "" for value in row.tolist()] for row in values
+    )
+    table = [[name, *row] for name, row in zip(rows, cells, strict=True)]
+    return pd.DataFrame(table, columns=["", *columns])
+
+
 def _same(*drawn: object) -> Hashable:
     return digest(drawn)
 
@@ -120,3 +128,16 @@ def download(table: Table, file: str, key: str = "") -> None:
 
 def _csv(table: Table) -> bytes:
     return files.csv(table())
+
+
+def map_words() -> Mapping[str, str]:
+    """Return the words that maps and tiles have by themselves, in the reader's language."""
+    pooled = t("figures.pooled", rows="{rows}", columns="{columns}")
+    names = "query", "key", "head", "masked"
+    return {name: t(f"figures.{name}") for name in names} | {"pooled": pooled}
+
+
+def growth_words() -> Mapping[str, str]:
+    """Return the words of a chart of caches that grow with the context."""
+    names = {"context": "axis_context", "cache": "axis_cache", "measured": "measured"}
+    return {name: t(f"figures.{key}") for name, key in names.items()}

@@ -7,12 +7,15 @@ from typing import Any
 import streamlit as st
 
 from mla_engine.figures import symbol_parts
-from ui import asset
-from ui.parts import animation
+from ui import ASSETS, asset
 from ui.parts.charts import Table, download
 from ui.settings import state
 from ui.words.text import t
 
+# The library by which pictures move. It stands in an element of its own that no change alters: with
+# each change only a picture's own script and numbers are sent.
+LIBRARY = ASSETS / "vendor/anime-4.4.1.umd.min.js"
+NOTHING = "\nexport default () => {};"
 TURNS = 2**31  # the most that a browser may say it has told
 
 
@@ -84,8 +87,14 @@ def show(
 
     frame = _frame(dials, seconds) | {"turn": st.session_state.get(turn, 0)}
     _component(picture)(key=key, data=frame | dict(data), on_told_change=told)
-    animation.load()
+    load_library()
     download(table, file, key)
+
+
+def load_library() -> None:
+    """Load the library, once a page: a picture stands first, and moves when a reader asks."""
+    script = LIBRARY.read_text("utf-8") + NOTHING
+    st.components.v2.component("animation", js=script)(key="animation")
 
 
 def _frame(dials: Sequence[Dial], seconds: float) -> dict[str, Any]:

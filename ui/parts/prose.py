@@ -1,5 +1,6 @@
 """A page's title, its sentences with tensors in their colours, and refusals."""
 
+import html
 import re
 from functools import partial
 from time import monotonic
@@ -7,6 +8,7 @@ from time import monotonic
 import streamlit as st
 
 from mla_engine.budget import MemoryBudgetError
+from ui.engine.layers import Origin
 from ui.engine.queue import FullError
 from ui.parts import real_layer, trained_layer
 from ui.settings.visit import visit
@@ -51,6 +53,15 @@ def say(text: str) -> None:
 def note(text: str) -> None:
     """Draw a sentence in small type."""
     st.caption(explained(text), unsafe_allow_html=True)
+
+
+def weights_mark(origin: Origin, name: str = "random") -> str:
+    """Return HTML for the end of a caption that names random weights; none of other weights."""
+    if not isinstance(origin, int):
+        return ""
+    means = html.escape(t("weights.means", seed=origin))
+    tag = f'<span class="term drawn" tabindex="-1" aria-description="{means}">'
+    return f"&ensp;{tag}{t(f'weights.{name}')}</span>"
 
 
 def refused(error: ValueError) -> None:

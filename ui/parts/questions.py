@@ -13,9 +13,8 @@ from typing import TypeVar
 import numpy as np
 import streamlit as st
 
-from ui import asset
+from ui import asset, css
 from ui.classroom import questions as classroom
-from ui.parts.keys import css
 from ui.settings import state
 from ui.settings.visit import visit
 from ui.words.numbers import digits, shortest

@@ -9,9 +9,8 @@ from ui.engine.model import Model
 from ui.engine.real_layer import chosen
 from ui.parts import own_model, real_layer, trained_layer
 from ui.parts.control import control
-from ui.parts.other_layers import other_layers
 from ui.parts.typed import exact_control
-from ui.parts.ways import of_model
+from ui.parts.ways import of_model, other_layers
 from ui.settings import state
 from ui.settings.parsers import SMALL, TRAINED, has_preset, is_own
 from ui.settings.visit import visit

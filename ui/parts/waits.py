@@ -1,6 +1,6 @@
-"""Tell a reader who waits for the engine his place in the line; the last picture stays."""
+"""Tell a reader who waits for the engine his place in the line, or how much of his work is done."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
 
@@ -9,12 +9,13 @@ import streamlit as st
 from ui.engine import job_owner, queue
 from ui.settings.page import Page
 from ui.settings.visit import visit
-from ui.streamlit_internals import path_of, send_markdown
+from ui.streamlit_internals import DeltaGenerator, path_of, send_markdown
 from ui.words.text import catalogue, t
 
 AFTER_SECONDS = 0.5  # a shorter wait is not told
 AGAIN_SECONDS = 2.0  # between two places: of hundreds who wait, each moves with each run
 TEXT = "common.waits"
+PATIENCE_SECONDS = 0.3  # what takes less shows no progress
 
 
 class Notice:
@@ -74,3 +75,18 @@ def drawing_turn(page: Page) -> Iterator[None]:
         job_owner.show_places_by(Notice(last.corner) if last.corner else None)
     with queue.page():
         yield
+
+
+def one_by_one(
+    place: DeltaGenerator, todo: Sequence[str], words: Callable[[str, int], str]
+) -> Iterator[str]:
+    """Yield each of these in turn; a bar at `place` shows how many are done, and says `words`.
+
+    Between two pieces a change of a widget interrupts the run; finished ones stay cached.
+    """
+    started = monotonic()
+    for done, one in enumerate(todo):
+        if monotonic() - started > PATIENCE_SECONDS:
+            place.progress(done / len(todo), words(one, done))
+        yield one
+    place.empty()

@@ -7,9 +7,11 @@ from mla_engine import LatentConfig, mechanisms
 from mla_engine.config import AttentionConfig
 from ui.engine import trained
 from ui.engine.model import Model, present, preset_name
+from ui.settings.parsers import preset_of
 from ui.settings.visit import visit
-from ui.words.numbers import count
-from ui.words.text import t
+from ui.words import text as texts
+from ui.words.numbers import TIED, count
+from ui.words.text import t, variant_name
 
 INDEXED = "dsa"  # the variant, and the way, that reads chosen keys
 CHOOSING = (INDEXED, "block_dsa")  # those whose every key is chosen, alone or in its block
@@ -97,3 +99,16 @@ def assumed(model: Model, latent: LatentConfig) -> str:
         return ""
     key = "assumed" if latent.d_latent_kv == PROPORTION * latent.d_head else "assumed_sizes"
     return t(f"ways.{key}", latent=count(latent.d_latent_kv), rope=latent.d_rope)
+
+
+def other_layers(key: str) -> list[str]:
+    """Return a sentence on a model's other layers, and one on what is not modelled of it."""
+    preset, said = preset_of(key), []
+    if preset.beside:
+        codes = [(mechanisms.of(config).variant(config).code, n) for config, n in preset.kinds]
+        each = texts.listed(f"{count(n)}{TIED}×{TIED}{variant_name(code)}" for code, n in codes)
+        said.append(t("common.kinds", name=preset.name, each=each))
+    if preset.not_modelled:
+        gaps = [t(f"common.gap_{gap.replace(' ', '_')}") for gap in preset.not_modelled]
+        said.append(t("common.not_modelled", name=preset.name, gaps="; ".join(gaps)))
+    return said

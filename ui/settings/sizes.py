@@ -1,4 +1,4 @@
-"""The sizes that a preset stands for: they are the defaults of the size settings beside it."""
+"""The sizes that a preset stands for, as defaults beside it; the lengths of context offered."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -19,6 +19,8 @@ SMALL_SIZES = {
 }
 SMALL_VARIANT = "mla"
 MOST_TOKENS = 2**20  # of any context
+CONTEXTS = tuple(2**n for n in range(6, 21))  # tokens over which caches are drawn
+LENGTHS = CONTEXTS[4:]  # and those that can be chosen
 
 
 def published(preset: str) -> str:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mla_engine import mechanisms
+from mla_engine import RopeConfig, mechanisms
 from mla_engine.claims import CLAIMS
 from mla_engine.drawn import drawn, isolated
 from mla_engine.refusals import ORIGINAL, sentence
@@ -102,6 +102,11 @@ def variant_name(variant: str) -> str:
     if f"kinds.{variant}" in catalogue():
         return t(f"kinds.{variant}")
     return mechanisms.variants()[variant].kind
+
+
+def scaling_name(rope: RopeConfig) -> str:
+    """Return the name of the scaling of a rotation's frequencies; empty where there is none."""
+    return t(f"rotation.{type(rope.scaling).__name__}") if rope.scaling else ""
 
 
 def listed(parts: Iterable[str]) -> str:

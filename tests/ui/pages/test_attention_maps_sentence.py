@@ -8,7 +8,7 @@ from tests.ui.controls import control
 from tests.ui.pages.test_attention_maps import PAGE
 from tests.ui.pages.test_attention_maps_trained import OWN, attention, nth
 from tests.ui.screen import clicked, component, statement
-from ui.parts import sentences
+from ui.parts import trained_layer
 
 
 def cell(app) -> tuple[int, int, int]:
@@ -26,7 +26,7 @@ def test_an_example_is_looked_at_where_its_answer_is_decided(opened, monkeypatch
         drawn.append(exercise(*arguments))
         return drawn[-1]
 
-    monkeypatch.setattr(sentences, "exercise", noted)
+    monkeypatch.setattr(trained_layer, "exercise", noted)
     app, seen = opened(PAGE), set()
     for _ in range(2):
         app.button(key=f"example_{task}").click().run()

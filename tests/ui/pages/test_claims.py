@@ -14,8 +14,8 @@ from mla_engine.budget import MemoryBudgetError
 from mla_engine.refusals import RefusedError
 from tests.ui.controls import control, pressed
 from tests.ui.screen import csv, statement
-from ui.parts.statements import findings
-from ui.parts.statements.words import typeset
+from ui.parts import statements
+from ui.parts.statements import typeset
 from ui.words.text import catalogue, tensor
 
 PAGE = "pages/claims.py"
@@ -304,11 +304,11 @@ def test_a_check_that_cannot_run_says_why_and_leaves_the_rest(
         return FOUND[claim]
 
     monkeypatch.setattr(engine, "check", refuse_one)
-    findings.checked.clear()
+    statements.checked.clear()
     try:
         at = opened(PAGE, lang=lang, claims_source="N")
     finally:
-        findings.checked.clear()
+        statements.checked.clear()
     assert ids(at) == [claim for claim in engine.CLAIMS if claim[0] == "N"]
     card = bodies(at, "claim")[1]
     not_checked = {"en": "not checked", "zh": "未核对"}[lang]

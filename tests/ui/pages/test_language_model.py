@@ -284,10 +284,10 @@ def test_examples_end_before_an_answer(opened, monkeypatch, task):
         drawn.append(exercise(*arguments))
         return drawn[-1]
 
-    from ui.parts import sentences
+    from ui.parts import trained_layer
 
-    exercise = sentences.exercise
-    monkeypatch.setattr(sentences, "exercise", noted)
+    exercise = trained_layer.exercise
+    monkeypatch.setattr(trained_layer, "exercise", noted)
     at, seen = opened(PAGE, lm_back="3"), set()
     for _ in range(4):
         pressed(at, f"example_{task}")

@@ -6,7 +6,7 @@ from mla_engine.studies.agreement import agreement_of
 from mla_engine.studies.bracketing import Bracketing, bracketings
 from ui.pages.absorption import brackets, merged, merges, rounding
 from ui.pages.absorption.view import View, mend
-from ui.parts.snippet_layer import made
+from ui.parts.snippet import made
 from ui.settings.page import LATENT_LAYER, Functions, Page, Recipe, every, joined
 
 

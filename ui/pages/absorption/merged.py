@@ -12,9 +12,9 @@ from mla_engine.lazy import LazyModule
 from ui.engine import layers, queue, shared_cache, work
 from ui.engine.layers import Origin
 from ui.pages.absorption.view import View
-from ui.parts import charts, prose, weights
+from ui.parts import charts, prose
+from ui.parts.charts import map_words
 from ui.parts.control import control
-from ui.parts.figure_words import map_words
 from ui.settings.parsers import Setting, one_of, whole
 from ui.words.numbers import count, entries, times
 from ui.words.text import t, tensor
@@ -75,7 +75,7 @@ def section(view: View) -> None:
     with st.spinner(t("absorption.running")):
         facts = _facts(view)
     look = t("absorption.merged_look", name=tensor(view.chosen.matrix), **facts)
-    prose.say(look + weights.mark(view.origin))
+    prose.say(look + prose.weights_mark(view.origin))
     picture, spectrum, said = st.columns([4, 4, 4], gap="medium")
     with picture:
         _picture(view, facts)

@@ -15,9 +15,9 @@ from mla_engine.studies import merging
 from ui.engine import layers, queue, shared_cache, work
 from ui.engine.layers import Origin
 from ui.pages.absorption.view import View
-from ui.parts import charts, links, prose, weights
+from ui.parts import charts, links, prose
+from ui.parts.charts import map_words
 from ui.parts.control import control
-from ui.parts.figure_words import map_words
 from ui.settings.page import Link
 from ui.settings.parsers import Setting, number
 from ui.words.numbers import count, digits, off_by, shortest
@@ -109,7 +109,7 @@ def _found(view: View) -> TooMuch:
 
 def heads_in_one(view: View) -> None:
     """Draw two heads' scores and the only map that one matrix for all heads can give."""
-    prose.say(t("absorption.heads_look") + weights.mark(view.origin))
+    prose.say(t("absorption.heads_look") + prose.weights_mark(view.origin))
     with st.spinner(t("absorption.running")):
         found = _found(view)
     heads, maps = count(len(view.heads)), _maps(view)
@@ -161,7 +161,7 @@ def _scores(view: View, n: int, label: str, scores: np.ndarray, limit: float) ->
 
 def past_the_norm(view: View) -> None:
     """Draw keys by W_UK W_DKV against the right ones, as one word's h gets longer."""
-    prose.say(t("absorption.norm_look") + weights.mark(view.origin))
+    prose.say(t("absorption.norm_look") + prose.weights_mark(view.origin))
     with st.spinner(t("absorption.running")):
         found = _found(view)
     place = view.heads.index(view.chosen.head)

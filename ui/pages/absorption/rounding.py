@@ -14,9 +14,9 @@ from ui.engine import layers, queue, shared_cache, work
 from ui.engine.layers import Origin
 from ui.engine.real_layer import RealLayer
 from ui.pages.absorption.view import View
-from ui.parts import charts, prose, weights
+from ui.parts import charts, prose
+from ui.parts.charts import map_words
 from ui.parts.control import control
-from ui.parts.figure_words import map_words
 from ui.settings.parsers import Setting, one_of
 from ui.words.numbers import count, scientific
 from ui.words.text import t
@@ -87,7 +87,7 @@ def section(view: View) -> None:
         heads=count(len(view.heads)),
         words=count(len(view.words)),
     )
-    prose.say(look + weights.mark(view.origin))
+    prose.say(look + prose.weights_mark(view.origin))
     control("ab_type")
     _outputs(view, result)
     left, right = st.columns(2, gap="large")

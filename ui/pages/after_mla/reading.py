@@ -11,8 +11,8 @@ from mla_engine.model_caches import MODELS
 from mla_engine.model_caches.levers import levers
 from ui.pages.after_mla.view import END, PAIR, SAME, Shown, View, divided, factor
 from ui.parts import charts
-from ui.parts.growth import LENGTHS
 from ui.settings.parsers import Setting, power_of_two
+from ui.settings.sizes import LENGTHS
 from ui.words.numbers import count, size, tied_size
 from ui.words.text import sentences, t
 

@@ -12,11 +12,9 @@ from mla_engine.symbols import SYMBOLS
 from ui.engine.layers import form_of
 from ui.pages.attention_maps.long import LongView
 from ui.pages.attention_maps.view import View, nearest
-from ui.parts.forward import FORWARD
-from ui.parts.snippet import Code, literal
-from ui.parts.snippet_layer import layer, made
+from ui.parts.snippet import Code, layer, literal, made
 from ui.settings import parsers
-from ui.settings.page import ANY_LAYER, Functions, Page, Recipe
+from ui.settings.page import ANY_LAYER, FORWARD, Functions, Page, Recipe
 from ui.settings.parsers import Setting, flag, number, one_of, sentence
 from ui.words.text import t
 

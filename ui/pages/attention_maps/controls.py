@@ -13,7 +13,7 @@ from ui.pages.attention_maps.view import (
     keeps_a_state,
     nearest,
 )
-from ui.parts import sentences, trained_layer
+from ui.parts import trained_layer
 from ui.parts.control import control
 from ui.parts.maps.controls import head_control, text_controls
 from ui.words.numbers import count
@@ -55,7 +55,7 @@ def _trained(model: Model) -> None:
     with layer:
         trained_layer.layer_beside()
     text_controls(then=at_the_end)
-    sentences.row(then=at_the_answer)
+    trained_layer.examples_row(then=at_the_answer)
     _variant_control(model)
 
 

@@ -19,13 +19,12 @@ from ui.engine import layers, queue, shared_cache, work
 from ui.engine.model import Model, present
 from ui.pages.attention_maps import controls
 from ui.pages.attention_maps.view import nearest
-from ui.parts import bridge, charts, prose, weights
+from ui.parts import bridge, charts, prose
+from ui.parts.charts import map_words, named
 from ui.parts.control import control
-from ui.parts.figure_words import map_words
 from ui.parts.maps.charts import LARGE
 from ui.parts.maps.view import short
-from ui.parts.progress import PATIENCE_SECONDS
-from ui.parts.tables import named
+from ui.parts.waits import PATIENCE_SECONDS
 from ui.settings import state
 from ui.streamlit_internals import DeltaGenerator
 from ui.words.numbers import count, share, tied_size
@@ -212,7 +211,7 @@ def progress(place: DeltaGenerator) -> Told:
 
 def draw_blocks(view: LongView) -> None:
     """The whole map by blocks; the frame is where the exact part lies."""
-    prose.say(say(view, "blocks") + weights.mark(view.text.seed))
+    prose.say(say(view, "blocks") + prose.weights_mark(view.text.seed))
     edges = _spans(0, view.text.tokens, view.block)
     table = partial(_of_blocks, view)
     _show(view, "blocks", view.pooled, (edges, edges), limit=_limit(view.pooled), table=table)

@@ -9,12 +9,11 @@ from mla_engine.figures import symbol_html
 from mla_engine.lazy import LazyModule
 from mla_engine.symbols import SYMBOLS
 from ui.pages.attention_maps.view import View
-from ui.parts import charts, prose, weights
+from ui.parts import charts, prose
+from ui.parts.charts import map_words, named
 from ui.parts.control import control
-from ui.parts.figure_words import map_words
 from ui.parts.maps import axes
 from ui.parts.maps.charts import PANEL
-from ui.parts.tables import named
 from ui.words.numbers import count, digits
 from ui.words.text import t, tensor
 
@@ -49,7 +48,7 @@ def shape(view: View) -> str:
     for letter, place in run.cut(view.tensor, view.maps.head).items():
         axis = axes.named(run.config, letter)
         said += " " + t("attention_maps.tensor_cut", axis=axis, place=count(place))
-    return said + weights.mark(view.maps.run.origin)
+    return said + prose.weights_mark(view.maps.run.origin)
 
 
 def alt(view: View) -> str:

@@ -8,7 +8,7 @@ from ui.pages.attention_maps.view import (
     pools_nothing,
     reads_a_sentence,
 )
-from ui.parts import weights
+from ui.parts import prose
 from ui.parts.maps.view import Maps, short
 from ui.parts.maps.words import (
     block_facts,
@@ -128,4 +128,4 @@ def parts(view: View) -> str:
     if view.maps.run.sinks:
         alone = "one_softmax" if view.maps.run.config.pooling else "one_softmax_window"
     said = say(view, "split" if view.maps.parts else alone)
-    return said + weights.mark(view.maps.run.origin)
+    return said + prose.weights_mark(view.maps.run.origin)

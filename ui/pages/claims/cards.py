@@ -3,8 +3,8 @@
 import html
 from collections.abc import Sequence
 
-from ui.parts.statements import words
-from ui.parts.statements.findings import Finding
+from ui.parts import statements
+from ui.parts.statements import Finding
 from ui.words.text import t
 
 MARKS = {
@@ -27,13 +27,13 @@ def board(shown: Sequence[Finding]) -> str:
     rows = []
     for letter in dict.fromkeys(finding.source for finding in shown):
         chips = "".join(_chip(finding) for finding in shown if finding.source == letter)
-        rows.append(f"<p>{words.source(letter)}</p><ul>{chips}</ul>")
+        rows.append(f"<p>{statements.source(letter)}</p><ul>{chips}</ul>")
     return f'<div class="claims-board">{"".join(rows)}</div>'
 
 
 def _chip(finding: Finding) -> str:
-    stated = html.escape(words.statement(finding.id))
-    said = f'aria-label="{words.verdict(finding.code)}" role="img"'
+    stated = html.escape(statements.statement(finding.id))
+    said = f'aria-label="{statements.verdict(finding.code)}" role="img"'
     mark = f"<b {said}>{MARKS[finding.code]}</b>"
     way = f'<a href="#{key(finding)}">{mark} {finding.id}</a>'
     return f'<li class="{finding.code}" title="{stated}">{way}</li>'
@@ -41,14 +41,14 @@ def _chip(finding: Finding) -> str:
 
 def card(finding: Finding, *, opened: bool = False) -> str:
     """Return a statement as HTML: verdict and what is stated; opened also what was computed."""
-    method, source = words.method(finding.id), words.source(finding.source)
-    stated = _paragraph("statement", "", words.typeset(words.statement(finding.id)))
+    method, source = statements.method(finding.id), statements.source(finding.source)
+    stated = _paragraph("statement", "", statements.typeset(statements.statement(finding.id)))
     said = (
-        _paragraph("evidence", t("claims.computed"), words.evidence_html(finding)),
-        _paragraph("method", t("claims.method"), words.typeset(method)),
+        _paragraph("evidence", t("claims.computed"), statements.evidence_html(finding)),
+        _paragraph("method", t("claims.method"), statements.typeset(method)),
         _paragraph("source", t("claims.source"), source),
     )
-    mark = f"<b>{MARKS[finding.code]}</b> {words.verdict(finding.code)}"
+    mark = f"<b>{MARKS[finding.code]}</b> {statements.verdict(finding.code)}"
     verdict = f'<p class="verdict {finding.code}">{mark} <small>{finding.id}</small></p>'
     shown, told = " open" * opened, f'<div class="told">{"".join(said)}</div>'
     return f'<details class="claim"{shown}><summary>{verdict}{stated}</summary>{told}</details>'

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from mla_engine.claims import CLAIMS, VERDICTS
 from mla_engine.lazy import LazyModule
 from ui.pages.claims.cards import MARKS
+from ui.parts import statements
 from ui.parts.control import control
-from ui.parts.progress import one_by_one
-from ui.parts.statements import words
-from ui.parts.statements.findings import Finding, code_of, finding
+from ui.parts.statements import Finding, code_of, finding
+from ui.parts.waits import one_by_one
 from ui.settings import parsers, state
 from ui.settings.parsers import Setting, one_of
 from ui.streamlit_internals import DeltaGenerator
@@ -65,8 +65,8 @@ def _sought(found: Mapping[str, Finding], text: str) -> list[Finding]:
 def _said(one: Finding) -> str:
     """Return all that is said of a statement, in the present language and by the engine."""
     claim = CLAIMS[one.id]
-    own = words.statement(one.id), words.method(one.id), words.evidence(one)
-    stated = words.source(one.source), claim.statement, claim.method, claim.source
+    own = statements.statement(one.id), statements.method(one.id), statements.evidence(one)
+    stated = statements.source(one.source), claim.statement, claim.method, claim.source
     return "\n".join((*own, *stated)).casefold()
 
 
@@ -82,13 +82,13 @@ def verdict_control(here: View) -> None:
     """Draw the choice of a verdict: mark, word and how many statements have it."""
     labels = {"all": t("claims.all_verdicts", n=len(here.found))}
     for code in CODES:
-        labels[code] = f"{MARKS[code]} {words.verdict(code)} {here.tally[code]}"
+        labels[code] = f"{MARKS[code]} {statements.verdict(code)} {here.tally[code]}"
     control("claims_verdict", write=labels.get)
 
 
 def source_control() -> None:
     """Draw the choice of a source: the letter of its statements and its name."""
-    labels = {letter: named(letter, words.source(letter)) for letter in LETTERS}
+    labels = {letter: named(letter, statements.source(letter)) for letter in LETTERS}
     control("claims_source", write=({"all": t("claims.all_sources")} | labels).get)
 
 
@@ -97,10 +97,10 @@ def figures(here: View) -> "pd.DataFrame":
     rows = [
         {
             "id": finding.id,
-            "source": words.source(finding.source),
-            "statement": words.statement(finding.id),
-            "verdict": words.verdict(finding.code),
-            "evidence": words.evidence(finding),
+            "source": statements.source(finding.source),
+            "statement": statements.statement(finding.id),
+            "verdict": statements.verdict(finding.code),
+            "evidence": statements.evidence(finding),
             "figure": figure.name,
             "value": figure.value,
             "unit": figure.unit,

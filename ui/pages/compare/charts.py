@@ -13,11 +13,10 @@ from ui.pages.compare import controls, run, tables, trained, words
 from ui.pages.compare.side import BF16_BYTES, Side
 from ui.pages.compare.tables import DIFFERS
 from ui.pages.compare.view import View
-from ui.parts import charts, maps, prose, weights
-from ui.parts.figure_words import flow_words, growth_words, map_words
-from ui.parts.growth import CONTEXTS
+from ui.parts import charts, maps, prose
+from ui.parts.charts import growth_words, map_words, named
 from ui.parts.maps.columns import breaks, columns, left_out
-from ui.parts.tables import named
+from ui.settings.sizes import CONTEXTS
 from ui.streamlit_internals import DeltaGenerator
 from ui.words.numbers import count, digits, size
 from ui.words.text import sentences, t
@@ -75,8 +74,8 @@ def _data_flow(side: Side, marked: dict[str, str]) -> None:
         replace(node, label=f"{DIFFERS} {node.label}") if node.code in marked else node
         for node in overview.nodes()
     ]
-    said = flow_words() if side.grows else {"cached": t("compare.kept")}
-    figure = partial(figures.data_flow, nodes, overview.edges(), words=said)
+    cached = t("figures.cached" if side.grows else "compare.kept")
+    figure = partial(figures.data_flow, nodes, overview.edges(), words={"cached": cached})
     charts.show(figure, f"flow:{side.letter}", alt=overview.alt(), file=f"flow_{side.letter}")
 
 
@@ -136,7 +135,7 @@ def _maps(view: View) -> None:
     cell = asked or (run.furthest_apart(a, b) if same else None)
     for place, side, values in zip(places, view.sides, (a, b), strict=True):
         with place:
-            prose.say(f"**{side.shown_name}**{weights.mark(side.origin)}")
+            prose.say(f"**{side.shown_name}**{prose.weights_mark(side.origin)}")
             _map(view, side, values, limit, cell)
             if view.trained:
                 prose.note(trained.heads(side, view))

@@ -6,8 +6,7 @@ from mla_engine import costs, mechanisms, ops
 from mla_engine.costs import calls
 from ui.pages.compare.side import Side
 from ui.pages.compare.view import View
-from ui.parts.forward import FORWARD
-from ui.settings.page import Functions
+from ui.settings.page import FORWARD, Functions
 
 
 def ran(view: View) -> Functions:

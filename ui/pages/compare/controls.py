@@ -9,12 +9,12 @@ from ui.engine import model, real_layer
 from ui.pages.compare import given
 from ui.pages.compare.settings import SHARED_SIZES
 from ui.pages.compare.view import OWN, SIDES, View, most_tokens
-from ui.parts import prose, sentences, trained_layer
+from ui.parts import prose, trained_layer
 from ui.parts.control import control
-from ui.parts.growth import LENGTHS
 from ui.parts.maps.controls import text_controls
 from ui.settings import state
 from ui.settings.parsers import SMALL, is_own
+from ui.settings.sizes import LENGTHS
 from ui.settings.visit import visit
 from ui.words.text import t
 
@@ -88,7 +88,7 @@ def maps(view: View) -> None:
     with more:
         if view.model.trained is not None:
             trained_layer.layer_beside()
-            sentences.row()
+            trained_layer.examples_row()
 
 
 def _head(view: View) -> None:

@@ -3,8 +3,7 @@
 from ui.engine.real_layer import RealLayer
 from ui.pages.compare.side import BF16_BYTES, Side
 from ui.pages.compare.view import View
-from ui.parts.snippet import Code, config
-from ui.parts.snippet_layer import read_config
+from ui.parts.snippet import Code, config, read_config
 from ui.settings.page import Recipe
 
 

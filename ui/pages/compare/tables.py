@@ -6,7 +6,6 @@ from ui.engine import real_layer, trained
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compare.side import BF16_BYTES, Side
 from ui.pages.compare.view import View
-from ui.parts import rotation
 from ui.settings.parsers import preset_of
 from ui.words.numbers import (
     amount,
@@ -19,7 +18,7 @@ from ui.words.numbers import (
     size,
     times,
 )
-from ui.words.text import t
+from ui.words.text import scaling_name, t
 
 pd = LazyModule("pandas")
 
@@ -72,7 +71,7 @@ def _rotation(side: Side) -> dict[str, str]:
     return {
         "theta": count(rope.theta) if rope else none,
         "pairing": t(f"compare.pairing_{rope.pairing}") if rope else none,
-        "scaling": rotation.scaling(rope) or none if rope else none,
+        "scaling": scaling_name(rope) or none if rope else none,
     }
 
 

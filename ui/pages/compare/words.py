@@ -10,8 +10,8 @@ from ui.pages.compare.side import BF16_BYTES
 from ui.pages.compare.view import View
 from ui.parts.maps import reading
 from ui.parts.maps.view import short
-from ui.parts.other_layers import other_layers
 from ui.parts.questions import Question, decades
+from ui.parts.ways import other_layers
 from ui.words.numbers import amount, count, heads, signed, size, times
 from ui.words.text import listed, safe, t, tensor
 

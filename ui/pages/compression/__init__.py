@@ -7,8 +7,7 @@ from mla_engine.studies import compression, merging, training, transmla
 from ui.engine import trained
 from ui.pages.compression import answers
 from ui.pages.compression.view import SETTINGS, View, drawn, mend
-from ui.parts.snippet import Code
-from ui.parts.snippet_layer import made
+from ui.parts.snippet import Code, made
 from ui.settings.page import ANY_LAYER, Functions, Page, Recipe, every
 
 ASKED = (

@@ -12,7 +12,7 @@ from ui.engine import shared_cache
 from ui.pages.compression.source import PORTION, WAYS, Source, lost, prepared
 from ui.pages.compression.spectrum import spectrum
 from ui.pages.compression.view import ERRORS, View, all_heads, head_counts, mend, own_weights
-from ui.parts import charts, prose, weights
+from ui.parts import charts, prose
 from ui.parts.control import control
 from ui.parts.questions import Question, evenly
 from ui.words.numbers import TIED, count, error_percent, size, tenths
@@ -126,7 +126,7 @@ def _numbers(view: View) -> None:
     cells = [*st.columns(2), *st.columns(2)]
     for cell, (name, error) in zip(cells, _errors(view).items(), strict=True):
         cell.metric(t(f"compression.error_{name}"), error)
-    drawn = "" if view.trained else weights.mark(view.source.origin, view.weights)
+    drawn = "" if view.trained else prose.weights_mark(view.source.origin, view.weights)
     sizes = {"rank": count(view.rank), "full": count(view.source.full)}
     prose.say(t("compression.saved", **sizes, **_caches(view)) + drawn)
 

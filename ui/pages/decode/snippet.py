@@ -3,8 +3,7 @@
 from ui.engine import trained
 from ui.engine.trained_layer import TrainedLayer
 from ui.pages.decode.view import View
-from ui.parts.snippet import Code, config
-from ui.parts.snippet_layer import made
+from ui.parts.snippet import Code, config, made
 from ui.parts.ways import MOST, successor
 from ui.settings.page import Recipe
 

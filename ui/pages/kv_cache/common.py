@@ -12,13 +12,11 @@ from mla_engine.figures import cache_growth
 from ui.pages.kv_cache.scene import WIDTH_OF_STATES, Scene, kind_of
 from ui.pages.kv_cache.view import View, kv_heads, most_caches
 from ui.parts import prose
-from ui.parts.charts import Drawing
+from ui.parts.charts import Drawing, growth_words
 from ui.parts.control import control
-from ui.parts.figure_words import growth_words
-from ui.parts.growth import LENGTHS
 from ui.parts.typed import exact_control
 from ui.settings import state
-from ui.settings.sizes import longest
+from ui.settings.sizes import LENGTHS, longest
 from ui.words import numbers
 from ui.words.numbers import TIED, amount, count
 from ui.words.text import listed, t

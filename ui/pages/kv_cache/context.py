@@ -12,10 +12,10 @@ from ui.pages.kv_cache.layouts import mla_compared, rows_in_words
 from ui.pages.kv_cache.scene import Scene, kind_of
 from ui.pages.kv_cache.view import View
 from ui.parts import charts, prose
-from ui.parts.growth import CONTEXTS
 from ui.parts.questions import Question, decades, tokens
 from ui.parts.snippet import kinds
 from ui.settings.page import Functions, Recipe
+from ui.settings.sizes import CONTEXTS
 from ui.words.numbers import amount, count, mixed, times
 from ui.words.text import sentences, t
 

@@ -11,7 +11,6 @@ from mla_engine.costs import ATTENTION, GPUS
 from mla_engine.mechanism import Mechanism
 from mla_engine.presets import Preset
 from ui.pages.kv_cache.scene import WIDTHS, Scene, type_label
-from ui.parts.growth import CONTEXTS
 from ui.settings.page import Note
 from ui.settings.parsers import (
     Setting,
@@ -24,7 +23,7 @@ from ui.settings.parsers import (
     whole,
     words,
 )
-from ui.settings.sizes import divisors, longest
+from ui.settings.sizes import CONTEXTS, divisors, longest
 from ui.settings.state import at_most, chosen, nearest, settings
 
 SIZED = re.compile(r"\d[BM]\b")  # readers know these models by it

@@ -5,7 +5,7 @@ import streamlit as st
 from ui.engine import trained
 from ui.engine.trained import VARIANTS
 from ui.pages.language_model.view import View, name
-from ui.parts import links, sentences, trained_layer
+from ui.parts import links, trained_layer
 from ui.parts.control import control
 from ui.settings import state
 from ui.settings.page import Link
@@ -39,7 +39,7 @@ def writing(view: View) -> None:
     """Draw the button that writes the next word, and one for a text of each task."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _write(view)
-        sentences.buttons(then=_at_the_end)
+        trained_layer.examples(then=_at_the_end)
 
 
 def _write(view: View) -> None:

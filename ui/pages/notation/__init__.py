@@ -4,9 +4,8 @@ from mla_engine import names
 from mla_engine.symbols import Symbol
 from ui.pages.notation.table import EVERY_LINK
 from ui.pages.notation.view import SETTINGS, View
-from ui.parts.forward import FORWARD
-from ui.parts.snippet_layer import layer
-from ui.settings.page import Functions, Page, Recipe
+from ui.parts.snippet import layer
+from ui.settings.page import FORWARD, Functions, Page, Recipe
 
 
 def ran(here: View) -> Functions:

@@ -2,8 +2,7 @@
 
 from mla_engine import costs
 from ui.pages.overview.view import View
-from ui.parts.forward import FORWARD
-from ui.settings.page import Functions
+from ui.settings.page import FORWARD, Functions
 
 
 def ran(view: View) -> Functions:

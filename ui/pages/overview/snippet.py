@@ -2,7 +2,7 @@
 
 from ui.pages.overview.view import View
 from ui.parts.flow import TOKENS
-from ui.parts.snippet_layer import layer
+from ui.parts.snippet import layer
 from ui.settings.page import Recipe
 
 

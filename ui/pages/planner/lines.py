@@ -19,7 +19,7 @@ from ui.pages.planner.headline import gpus, name, no_active, sequences
 from ui.pages.planner.memory import figures
 from ui.pages.planner.view import Served, View
 from ui.parts import charts, prose
-from ui.parts.growth import LENGTHS
+from ui.settings.sizes import LENGTHS
 from ui.words.numbers import clock, count, digits, flop, tied_size
 from ui.words.text import t
 

@@ -12,8 +12,8 @@ from mla_engine.model_caches.models import named
 from mla_engine.model_caches.planner import OVERHEAD
 from mla_engine.model_caches.sources import Found, of_published
 from ui.parts import own_model
-from ui.parts.growth import LENGTHS
 from ui.settings.parsers import Setting, number, one_of, power_of_two, words
+from ui.settings.sizes import LENGTHS
 from ui.settings.state import settings
 from ui.words.text import safe, t
 

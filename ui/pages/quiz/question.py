@@ -9,11 +9,10 @@ from mla_engine import figures, quiz
 from mla_engine.claims import Figure
 from mla_engine.lazy import LazyModule
 from ui.pages.quiz.view import UNVOTED
-from ui.parts import charts, questions
+from ui.parts import charts, questions, statements
+from ui.parts.charts import map_words
 from ui.parts.control import control
-from ui.parts.figure_words import map_words
-from ui.parts.statements import words
-from ui.parts.statements.findings import finding
+from ui.parts.statements import finding
 from ui.words.numbers import amount, size, times
 from ui.words.text import listed, named, t
 
@@ -23,7 +22,7 @@ LETTERS = "ABCDE"
 SIGNS = {"right": "✓", "wrong": "✗"}
 WRITTEN = {  # unit -> how a value of it is written; of the others numbers, and lists of names
     "word": lambda word: t(f"quiz.word_{word}"),
-    "verdict": words.verdict,
+    "verdict": statements.verdict,
     "bytes": size,
     "times": times,
     "M": lambda millions: f"{amount(millions)} M",
@@ -43,7 +42,7 @@ def said(value: float | int | str, unit: str) -> str:
     """Return an amount with its unit, a list of tensors, or a word of the vocabulary."""
     if unit in WRITTEN:
         return WRITTEN[unit](value)
-    return words.relisted(value) if isinstance(value, str) else amount(value)
+    return statements.relisted(value) if isinstance(value, str) else amount(value)
 
 
 def answers(question: quiz.Question) -> list[str]:
@@ -68,8 +67,8 @@ def _facts(question: quiz.Question) -> dict[str, str]:
     if question.unit == "map":
         facts |= {f"map_{choice.because}": choice.value for choice in question.choices}
     if question.kind == "statement":
-        facts["statement"] = words.statement(facts["claim"])
-        facts["evidence"] = words.evidence(finding(facts["claim"]))
+        facts["statement"] = statements.statement(facts["claim"])
+        facts["evidence"] = statements.evidence(finding(facts["claim"]))
     return facts
 
 
@@ -78,10 +77,10 @@ def worded(question: quiz.Question) -> questions.Question:
     case = f"_{question.case}" if question.case else ""
     return questions.choice(
         "",
-        words.typeset(asks(question)),
+        statements.typeset(asks(question)),
         answers(question),
         question.answer,
-        why=words.typeset(t(f"quiz.{question.kind}_tells{case}", **_facts(question))),
+        why=statements.typeset(t(f"quiz.{question.kind}_tells{case}", **_facts(question))),
         texts="quiz.predicted_",
     )
 
@@ -102,9 +101,9 @@ def revealed(question: quiz.Question, asked: questions.Question, predicted: int)
     rows = "".join(
         _row(text, place, question, predicted) for place, text in enumerate(asked.answers)
     )
-    verdict = asked.none if predicted == UNVOTED else asked.told[predicted]
+    verdict = statements.typeset(asked.none if predicted == UNVOTED else asked.told[predicted])
     return (
-        f'<ul class="quiz-choices">{rows}</ul><p class="quiz-verdict">{words.typeset(verdict)}</p>'
+        f'<ul class="quiz-choices">{rows}</ul><p class="quiz-verdict">{verdict}</p>'
         f'<p class="quiz-tells">{asked.why}</p>'
     )
 
@@ -116,8 +115,8 @@ def _row(text: str, place: int, question: quiz.Question, predicted: int) -> str:
     notes += [t("quiz.computed")] * (place == question.answer)
     kind = "right" if place == question.answer else "wrong" if place == predicted else ""
     return (
-        f'<li class="{kind}"><b>{SIGNS.get(kind, "")}</b> {words.typeset(text)} '
-        f"<small>{words.typeset(' · '.join(notes))}</small></li>"
+        f'<li class="{kind}"><b>{SIGNS.get(kind, "")}</b> {statements.typeset(text)} '
+        f"<small>{statements.typeset(' · '.join(notes))}</small></li>"
     )
 
 

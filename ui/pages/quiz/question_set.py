@@ -8,9 +8,8 @@ from mla_engine.lazy import LazyModule
 from ui.pages.quiz import places
 from ui.pages.quiz.question import SIGNS, answers, asks
 from ui.pages.quiz.view import UNVOTED, View, as_text
-from ui.parts import bridge, links
+from ui.parts import bridge, links, statements
 from ui.parts.control import control
-from ui.parts.statements import words
 from ui.settings import state
 from ui.words.text import listed, t
 
@@ -123,7 +122,7 @@ def _missed(here: View) -> str:
         told = t("quiz.not_answered") if mark == "unanswered" else right
         rows.append(
             f'<li class="{mark}">{_sign(mark)} {place + 1}. '
-            f"{words.typeset(asks(question))} <strong>{words.typeset(told)}</strong></li>"
+            f"{statements.typeset(asks(question))} <strong>{statements.typeset(told)}</strong></li>"
         )
     return f'<ul class="quiz-missed">{"".join(rows)}</ul>'
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from mla_engine import quiz
 from ui.engine import queue, shared_cache
-from ui.parts.progress import one_by_one
-from ui.parts.statements.findings import finding
+from ui.parts.statements import finding
+from ui.parts.waits import one_by_one
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import Setting, flag, optional, whole

@@ -14,7 +14,7 @@ from mla_engine.studies.spectra import Spectrum
 from ui.pages.real_models import controls
 from ui.pages.real_models.view import View
 from ui.parts import charts, prose
-from ui.parts.figure_words import map_words
+from ui.parts.charts import map_words
 from ui.parts.maps.run import Run
 from ui.parts.maps.view import Maps
 from ui.settings.page import LATENT_LAYER

@@ -2,7 +2,7 @@
 
 from ui.pages.real_models.run import MEASURES
 from ui.pages.real_models.view import View
-from ui.parts.snippet_layer import made
+from ui.parts.snippet import made
 from ui.settings.page import Recipe
 
 

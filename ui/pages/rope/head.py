@@ -10,11 +10,11 @@ from mla_engine import LatentConfig, MultiHeadLatentAttention, RopeConfig
 from ui.engine import layers, work
 from ui.engine.layers import Origin
 from ui.engine.model import Model, present
-from ui.parts import prose, weights
+from ui.parts import prose
 from ui.parts.control import control
 from ui.parts.motion import Dial
 from ui.parts.questions import Question
-from ui.parts.snippet_layer import made
+from ui.parts.snippet import made
 from ui.settings import state
 from ui.settings.page import Functions, Note, Recipe
 from ui.settings.parsers import Setting, whole
@@ -135,7 +135,7 @@ class Topic(ABC):
 
     def caption(self, text: str) -> None:
         """Draw what stands above a picture, and what its weights are."""
-        prose.say(text + weights.mark(self.head.origin))
+        prose.say(text + prose.weights_mark(self.head.origin))
 
 
 def _head(model: Model, chosen: SimpleNamespace) -> Head:

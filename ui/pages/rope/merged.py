@@ -12,11 +12,10 @@ from mla_engine.studies import relative
 from ui.engine import layers, queue, shared_cache, work
 from ui.pages.rope.head import HEIGHT, Head, Topic
 from ui.parts import charts, prose
+from ui.parts.charts import map_words, named
 from ui.parts.control import control
-from ui.parts.figure_words import map_words
 from ui.parts.motion import Dial
 from ui.parts.questions import Question, evenly
-from ui.parts.tables import named
 from ui.settings.page import Functions, Recipe
 from ui.settings.parsers import Setting, whole
 from ui.words.numbers import count, digits

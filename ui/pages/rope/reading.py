@@ -13,8 +13,8 @@ from mla_engine.studies import conventions
 from ui.engine import layers, queue, shared_cache
 from ui.pages.rope.head import HEIGHT, Head, Topic
 from ui.parts import charts, prose
+from ui.parts.charts import map_words
 from ui.parts.control import control
-from ui.parts.figure_words import map_words
 from ui.settings.page import Functions, Recipe
 from ui.settings.parsers import Setting, one_of, whole
 from ui.words.numbers import digits, fixed

@@ -14,11 +14,10 @@ from ui.engine import layers, queue, shared_cache
 from ui.pages.rope.head import HEIGHT, Head, Topic
 from ui.pages.rope.yarn import frequencies
 from ui.parts import charts, motion
+from ui.parts.charts import map_words, named
 from ui.parts.control import control
-from ui.parts.figure_words import map_words
 from ui.parts.motion import Dial
 from ui.parts.questions import Question, decades, tokens
-from ui.parts.tables import named
 from ui.settings import state
 from ui.settings.page import Functions, Recipe
 from ui.settings.parsers import Setting, whole

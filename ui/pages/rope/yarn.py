@@ -10,12 +10,12 @@ from mla_engine import PRESETS, LatentConfig, RopeConfig, YarnConfig, figures, r
 from mla_engine.lazy import LazyModule
 from ui.engine import real_layer, shared_cache
 from ui.pages.rope.head import HEIGHT, Topic
-from ui.parts import charts, prose, rotation
+from ui.parts import charts, prose
+from ui.parts.charts import named
 from ui.parts.snippet import config as config_of
-from ui.parts.tables import named
 from ui.settings.page import Functions, Recipe
 from ui.words.numbers import count, digits, fixed, shortest
-from ui.words.text import t
+from ui.words.text import scaling_name, t
 
 pd = LazyModule("pandas")
 
@@ -104,7 +104,7 @@ class YarnTopic(Topic):
             return t("rope.explain_no_scaling", theta=count(self.head.rope.theta))
         if found.band is None:
             slower = digits(float(found.before[-1] / found.after[-1]), 4)
-            kind = rotation.scaling(self.head.rope)
+            kind = scaling_name(self.head.rope)
             return t("rope.explain_other_scaling", kind=kind, factor=slower)
         low, high = (shortest(edge, 4) for edge in found.band)
         return t(

@@ -5,7 +5,7 @@ from functools import partial
 from mla_engine import figures
 from mla_engine.lazy import LazyModule
 from ui.pages.sparse.view import OWN, Reading, View, percent
-from ui.parts import charts, prose, sentences, trained_layer
+from ui.parts import charts, prose, trained_layer
 from ui.parts.control import control
 from ui.settings import state
 from ui.words.numbers import count, share
@@ -128,7 +128,7 @@ def layer_control(view: View) -> None:
 def text_control() -> None:
     """Draw the box for the reader's own text; in another one the last word asks."""
     trained_layer.sentence(then=_at_the_end, own=OWN)
-    sentences.row(then=_at_the_end)
+    trained_layer.examples_row(then=_at_the_end)
 
 
 def _at_the_end() -> None:

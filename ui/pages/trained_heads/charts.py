@@ -12,7 +12,7 @@ from ui.pages.trained_heads import controls, run, trained_models, words
 from ui.pages.trained_heads.settings import FINISHED
 from ui.pages.trained_heads.view import Side, View
 from ui.parts import charts, prose
-from ui.parts.figure_words import map_words
+from ui.parts.charts import map_words
 from ui.words.numbers import count, fixed
 from ui.words.text import t
 

@@ -10,11 +10,10 @@ from mla_engine import figures
 from mla_engine.figures import symbol_html
 from mla_engine.lazy import LazyModule
 from ui.parts import charts, prose
-from ui.parts.figure_words import map_words
+from ui.parts.charts import map_words, named
 from ui.parts.maps.columns import breaks, left_out
 from ui.parts.maps.view import Maps
 from ui.parts.maps.words import facts
-from ui.parts.tables import named
 from ui.settings import state
 from ui.words.text import t
 

@@ -13,16 +13,14 @@ from mla_engine.figures.axes import MAX_LABEL_LENGTH, safe
 from ui.engine import shared_cache
 from ui.engine.layers import to_numpy
 from ui.parts import bridge, charts, prose
-from ui.parts import weights as weights_of
+from ui.parts.charts import map_words, named
 from ui.parts.control import control
-from ui.parts.figure_words import map_words
 from ui.parts.maps import axes
 from ui.parts.maps.charts import LARGE, PANEL
 from ui.parts.maps.run import WIDTH, Run
 from ui.parts.maps.view import Maps, short
 from ui.parts.maps.words import facts as plain
 from ui.parts.maps.words import shown
-from ui.parts.tables import named
 from ui.settings import state
 from ui.words.numbers import count, digits, fixed, number, signed
 from ui.words.text import t
@@ -98,7 +96,7 @@ def facts(maps: Maps) -> dict[str, str]:
 
 def say(maps: Maps, key: str) -> str:
     """A text of these pictures, marked where its weights are random."""
-    return t(f"maps.state_{key}", **facts(maps)) + weights_of.mark(maps.run.origin)
+    return t(f"maps.state_{key}", **facts(maps)) + prose.weights_mark(maps.run.origin)
 
 
 def weights(maps: Maps) -> None:

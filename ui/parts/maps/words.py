@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ui.parts import weights
+from ui.parts import prose
 from ui.parts.maps.columns import entries
 from ui.parts.maps.view import Maps, short
 from ui.words.numbers import count, share
@@ -36,12 +36,12 @@ def caption(maps: Maps) -> str:
     every = len(maps.run.heads) == maps.run.config.n_heads
     key = "run_all" if every else "run_one" if first == last else "run_some"
     said = t(f"maps.{key}", first=count(first), last=count(last), **facts(maps))
-    return said + weights.mark(maps.run.origin)
+    return said + prose.weights_mark(maps.run.origin)
 
 
 def large(maps: Maps) -> str:
     """Return how to read the large map, and the number of the cell framed in it."""
-    return t("maps.large_note", **shown(maps)) + weights.mark(maps.run.origin)
+    return t("maps.large_note", **shown(maps)) + prose.weights_mark(maps.run.origin)
 
 
 def pooled_look(maps: Maps) -> str:

@@ -8,7 +8,7 @@ import streamlit as st
 from mla_engine import SYMBOLS
 from mla_engine.figures import symbol_parts
 from ui import asset
-from ui.parts import animation, prose
+from ui.parts import motion, prose
 from ui.parts.maps.run import Run
 from ui.parts.scene import card, still
 from ui.parts.scene.layout import TALL, WIDE
@@ -40,7 +40,7 @@ def show(scene: Scene, alt: str) -> None:
         told = data(scene, made, alt) | {"pictures": pictures, "texts": words}
         # a tuple: whether values of a dictionary are tables Streamlit asks pandas, and imports it
         _component()(key="scene", data=(told,), on_open_change=_opened)
-        animation.load()
+        motion.load_library()
     if failed:
         st.caption(t("scene.no_values", reason=safe(prose.reason(failed))))
 

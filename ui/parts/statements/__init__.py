@@ -1,1 +1,0 @@
-"""The statements of the sources: each with its verdict, and in words."""
