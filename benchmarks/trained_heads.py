@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from ui.handout.browser import FLAGS, chromium_path, server, settle  # noqa: E402 - by the path
-from ui.pages.trained_heads import trained_models  # noqa: E402
+from ui.pages.trained_heads import run  # noqa: E402
 
 MOST_MORE_MILLISECONDS = 100  # than the bare page takes
 PATIENCE_MILLISECONDS = 60_000
@@ -117,7 +117,7 @@ def main() -> int:
                     page.goto(address)
                     settle(page)
                 cuts = both[1].locator(CUTS).locator("button")
-                steps = len(trained_models.steps(variant)) - 1
+                steps = len(run.steps(variant)) - 1
                 more.append(compared("head", head, both, range(1, 8)))
                 more.append(compared("cut", cut, both, range(1, cuts.count())))
                 more.append(compared("snapshot", step, both, range(steps)))

@@ -25,7 +25,7 @@ from ui.pages.compression.answers import Cut
 from ui.pages.compression.source import Source
 from ui.pages.rope.head import Head
 from ui.pages.trained_heads.run import Cut as HeadCut
-from ui.pages.trained_heads.trained_models import Trained
+from ui.pages.trained_heads.run import ModelFile
 from ui.parts.maps.run import Run
 
 PATIENCE = float(patience.SECONDS)
@@ -89,7 +89,7 @@ MHA = GroupedConfig(d_model=32, n_heads=4, n_kv_heads=4, d_head=8)
 WORDS = ("the", "cat", "sat", "on", "the", "mat")
 HEAD = Head(MLA, ROPE, 0, 1, WORDS, 3)
 SOURCE = Source(MHA, 0, (0, 1, 2, 3), 0.5)
-MODEL = Trained(str(SHIPPED / "mla.safetensors"), 0)
+MODEL = ModelFile(str(SHIPPED / "mla.safetensors"), 0)
 WORKS = {
     "ui.parts.maps.run:_ran": (Run(MLA, "absorbed", WORDS, 0, (1, 2)),),
     "ui.engine.trained:_run": (("mla", SHIPPED / "mla.safetensors", 0), (1, 2, 3, 4)),

@@ -24,7 +24,7 @@ from mla_engine.language_model.cuts import (
 from mla_engine.language_model.heads import head_scores
 from mla_engine.language_model.texts import TASKS, WORDS
 from tests.ui.screen import Chart, charts, csv, lead, prose
-from ui.pages.trained_heads import run, trained_models
+from ui.pages.trained_heads import run
 from ui.parts import sections
 
 PAGE = "pages/trained_heads.py"
@@ -57,7 +57,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory):
     (folder / "study").mkdir()
     (folder / "study" / "mla-0.json").write_text(json.dumps({"curve": curve}))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trained_models, "FOLDER", folder)
+        patch.setattr(run, "FOLDER", folder)
         yield folder
 
 
@@ -148,7 +148,7 @@ def test_each_model_offers_what_can_be_cut_from_it(trained, opened, variant, cut
     control = at.segmented_control(key="th_cut:en")
     assert control.options == cuts
     assert control.value == ("rotary" if "rotary key" in cuts else "head")
-    assert run.attention(trained_models.of_step(variant, -1)) == ATTENTIONS[variant]
+    assert run.attention(run.of_step(variant, -1)) == ATTENTIONS[variant]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_link_to_what_is_not_there_says_what_is_shown(trained, opened, link, n
 def test_the_map_is_the_chosen_heads_and_its_words_stand_on_both_axes(trained, opened, task):
     at = opened(PAGE, th_head="0.1", th_text=task)
     chart = drawn(at, "key")
-    shown = run.example(trained_models.of_step("mla", -1), task)
+    shown = run.example(run.of_step("mla", -1), task)
     model = of_file(trained)
     tokens = model.W_E.new_tensor([model.config.tokens(" ".join(shown.words))]).long()
     attention = model(tokens).blocks[0].attention
@@ -233,15 +233,15 @@ def test_a_model_whose_training_was_not_watched_has_no_steps(trained, opened):
 
 
 def test_a_file_that_is_written_again_is_read_again(trained, opened):
-    before = trained_models.of_step("mha", -1)
+    before = run.of_step("mha", -1)
     file = trained / "mha.safetensors"
     os.utime(file, ns=(1, before.written + 1))
-    assert trained_models.of_step("mha", -1) != before
+    assert run.of_step("mha", -1) != before
 
 
 @pytest.mark.parametrize(("lang", "said"), [("en", "make train"), ("zh", "训练好的模型")])
 def test_without_a_model_the_page_lives_and_says_so(opened, monkeypatch, tmp_path, lang, said):
-    monkeypatch.setattr(trained_models, "FOLDER", tmp_path)
+    monkeypatch.setattr(run, "FOLDER", tmp_path)
     at = opened(PAGE, lang=lang)
     assert at.title
     assert said in at.info[0].value

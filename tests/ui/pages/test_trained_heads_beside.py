@@ -11,7 +11,7 @@ from mla_engine.language_model.cuts import effect, without_heads
 from mla_engine.language_model.texts import TASKS
 from tests.ui.pages.test_trained_heads import PAGE, drawn, of_file, scored, trained
 from tests.ui.screen import charts, lead, prose
-from ui.pages.trained_heads import run, trained_models
+from ui.pages.trained_heads import run
 
 __all__ = ["trained"]
 
@@ -76,7 +76,7 @@ def test_the_frame_stands_at_the_look_that_the_head_is_named_after(
     scores = replace(found, table=found.table.new_tensor(table))
     monkeypatch.setattr(run, "scores", lambda _model: scores)
     at = opened(PAGE, th_head="0.1")
-    shown = run.example(trained_models.of_step("mla", -1), "recall")
+    shown = run.example(run.of_step("mla", -1), "recall")
     words, (query, key) = shown.words, shown.asked[-1]
     assert words[key - 1] == words[query]
     framed = (key, key - 1) if wanted == "bound" else (query, key)
@@ -88,6 +88,6 @@ def test_the_frame_stands_at_the_look_that_the_head_is_named_after(
 
 def test_a_broken_file_is_refused_and_the_page_lives(opened, monkeypatch, tmp_path):
     (tmp_path / "mla.safetensors").write_bytes(b"none")
-    monkeypatch.setattr(trained_models, "FOLDER", tmp_path)
+    monkeypatch.setattr(run, "FOLDER", tmp_path)
     at = opened(PAGE)
     assert "mla.safetensors is no model" in html.unescape(at.error[0].value)

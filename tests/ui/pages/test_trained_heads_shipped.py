@@ -12,14 +12,13 @@ from mla_engine.language_model.cuts import without_heads
 from mla_engine.language_model.heads import head_scores
 from mla_engine.language_model.texts import TASKS
 from tests.ui.screen import prose
-from ui.pages.trained_heads import run, trained_models
-from ui.pages.trained_heads.settings import VARIANTS
+from ui.pages.trained_heads import run
 
 PAGE = "pages/trained_heads.py"
 SHIPPED = {
     path.stem: path
     for path in sorted((Path(__file__).parents[3] / "assets" / "trained").glob("*.safetensors"))
-    if path.stem in VARIANTS
+    if path.stem in run.VARIANTS
 }
 TASK_OF = {"previous": "recall", "induction": "recall", "copying": "copy"}
 
@@ -62,7 +61,7 @@ def is_true(said: str, before: dict, after: dict, task: str, others: int) -> Non
 def test_what_is_said_of_a_cut_is_what_is_measured_in_every_shipped_model(
     code, opened, monkeypatch
 ):
-    monkeypatch.setattr(trained_models, "FOLDER", SHIPPED[code].parent)
+    monkeypatch.setattr(run, "FOLDER", SHIPPED[code].parent)
     model, _ = load_model(SHIPPED[code])
     before, found = text_by_text(model), head_scores(model, run.ASKED, run.SEED)
     at = opened(PAGE, th_variant=code)

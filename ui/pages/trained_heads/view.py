@@ -1,19 +1,21 @@
 """The view of the page: a trained model at a step, a head, a cut; perhaps another model."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import SimpleNamespace
 
 from mla_engine import LatentConfig
 from mla_engine.language_model.cuts import Change
 from mla_engine.language_model.heads import SCORES, THRESHOLD, HeadScores
-from mla_engine.language_model.questions import Questions
-from ui.pages.trained_heads import run, trained_models
-from ui.pages.trained_heads.run import Cut
-from ui.pages.trained_heads.settings import ALONE, AUTO, FINISHED, VARIANTS
-from ui.pages.trained_heads.trained_models import Trained
+from ui.pages.trained_heads import run
+from ui.pages.trained_heads.run import FINISHED, Cut, ModelFile
 from ui.settings import state
 from ui.settings.page import Note
+from ui.words.numbers import count, fixed
+from ui.words.text import t
 
-HEADS = ("head", "namesakes")  # cuts that take heads away
+AUTO = "auto"  # the head that looks at the previous word most
+ALONE = "alone"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +23,7 @@ class Side:
     """One model, one of its heads, and what is cut from it.
 
     Args:
+        chosen: the page's own settings.
         variant: of the model.
         model: its file.
         layer: of the head.
@@ -28,11 +31,12 @@ class Side:
         cut: what is taken away, None where the model has no such part.
     """
 
+    chosen: SimpleNamespace
     variant: str
-    model: Trained
+    model: ModelFile
     layer: int
     head: int
-    cut: Cut | None
+    cut: Cut | None = None
 
     @property
     def scores(self) -> HeadScores:
@@ -45,22 +49,65 @@ class Side:
         return run.broken(self.model, self.cut)
 
     @property
-    def kind(self) -> str | None:
+    def name(self) -> str | None:
         """The score that the head is named after."""
         return self.scores.names()[self.layer][self.head]
 
     @property
+    def namesakes(self) -> tuple[int, ...]:
+        """The heads of its layer that have its name; only itself if it has none."""
+        names = self.scores.names()[self.layer]
+        return tuple(
+            i for i, name in enumerate(names) if i == self.head or (name and name == self.name)
+        )
+
+    @property
     def task(self) -> str | None:
         """The task of the heads that are cut; None where it is no heads, or one without a name."""
-        heads_cut = self.cut and self.cut.kind in HEADS
-        return SCORES[self.kind].task if heads_cut and self.kind else None
+        return SCORES[self.name].task if self.cut and self.cut.heads and self.name else None
 
     @property
     def others(self) -> int:
         """Heads that are left and look where the head that is cut is named for."""
-        looks = self.scores.table[:, :, self.scores.kinds.index(self.kind)] >= THRESHOLD
+        looks = self.scores.table[:, :, self.scores.kinds.index(self.name)] >= THRESHOLD
         cut = looks[self.layer, list(self.cut.heads)].sum()
         return int(looks.sum() - cut)
+
+    @property
+    def most_rank(self) -> int:
+        """Directions of the latent, 0 where there is none."""
+        config = run.attention(self.model)
+        return config.d_latent_kv if isinstance(config, LatentConfig) else 0
+
+    @property
+    def cuts(self) -> tuple[str, ...]:
+        """The kinds of cuts that the model has, in the order of the control."""
+        latent = self.most_rank > 0
+        offered = {
+            "head": True,
+            "namesakes": len(self.namesakes) > 1,
+            "keys": True,
+            "content": latent,
+            "rank": latent,
+            "rotary": latent and run.attention(self.model).d_rope > 0,
+        }
+        return tuple(kind for kind, can in offered.items() if can)
+
+    def taking(self, kind: str) -> Cut:
+        """Return a kind of cut, with no more than it uses, so that each is computed once."""
+        uses = {
+            "head": {"layer": self.layer, "heads": (self.head,)},
+            "namesakes": {"layer": self.layer, "heads": self.namesakes},
+            "rank": {"rank": min(self.chosen.rank, self.most_rank)},
+            "keys": {"keys": self.chosen.keys},
+        }
+        return Cut(kind, **uses.get(kind, {}))
+
+    def named(self, layer: int, head: int) -> str:
+        """Return a head's numbers and what it does."""
+        name = self.scores.names()[layer][head]
+        does = score(name) if name else t("trained_heads.mixed")
+        return t("trained_heads.named", layer=count(layer), head=count(head), does=does)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,73 +115,58 @@ class View(Side):
     """The present settings, as far as there are models for them.
 
     Args:
-        variants: those whose models are there.
-        steps: of its training that can be shown, the finished model last.
-        step: the one that is shown.
-        text: the task of the example.
-        cuts: what can be cut from it.
-        most_rank: directions of the latent, 0 where there is none.
-        beside: another model with the same cut.
+        step: of the training that is shown.
     """
 
-    variants: tuple[str, ...]
-    steps: tuple[int, ...]
     step: int
-    text: str
-    cuts: tuple[str, ...]
-    most_rank: int
-    beside: Side | None
+
+    @cached_property
+    def steps(self) -> tuple[int, ...]:
+        """The steps of the training that can be shown, the finished model last."""
+        return (*run.steps(self.variant)[:-1], FINISHED)
+
+    @cached_property
+    def beside(self) -> Side | None:
+        """Another finished model, its head of the same name, and the same cut where it can be.
+
+        Raises:
+            CheckpointError: a file that is no model.
+        """
+        variant = self.chosen.beside
+        if variant == self.variant or variant not in run.variants():
+            return None
+        model = run.of_step(variant, FINISHED)
+        layer, head = _strongest(model, self.name) if self.name else (self.layer, self.head)
+        layers, heads, _ = run.scores(model).table.shape
+        layer, head = min(layer, layers - 1), min(head, heads - 1)
+        side = Side(chosen=self.chosen, variant=variant, model=model, layer=layer, head=head)
+        can = self.cut.kind in (*side.cuts, "namesakes")
+        return replace(side, cut=side.taking(self.cut.kind)) if can else side
 
     @property
     def sides(self) -> tuple[Side, ...]:
         """The model, and the one beside it."""
         return (self, self.beside) if self.beside else (self,)
 
-    @property
-    def questions(self) -> Questions:
-        """The questions that the models are asked."""
-        return run.questions(run.loaded(self.model).config.words)
-
 
 def view() -> View | None:
-    """The present view; None where no model is there.
+    """Return the present view; None where no model is there.
 
     Raises:
         CheckpointError: a file that is no model.
     """
-    s, variants = state.settings(), trained_models.variants(VARIANTS)
+    chosen, variants = state.chosen("trained_heads"), run.variants()
     if not variants:
         return None
-    variant = s["th_variant"] if s["th_variant"] in variants else variants[0]
-    step = _nearest(variant, s["th_step"])
-    model = trained_models.of_step(variant, step)
-    layer, head = _head(model, s["th_head"])
-    cuts = _cuts(model, layer, head)
-    kind = s["th_cut"] if s["th_cut"] in cuts else "head"
-    side = {"variant": variant, "model": model, "layer": layer, "head": head}
-    first = Side(**side, cut=_cut(kind, model, layer, head))
-    other = s["th_beside"] if s["th_beside"] in variants else ALONE
-    return View(
-        **vars(first),
-        variants=tuple(variants),
-        steps=(*trained_models.steps(variant)[:-1], FINISHED),
-        step=step,
-        text=s["th_text"],
-        cuts=cuts,
-        most_rank=_most_rank(model),
-        beside=None if other in (ALONE, variant) else _beside(first, other),
-    )
-
-
-def cut_of(view: View, kind: str) -> Cut:
-    """Return what another cut takes from the model and the head that are shown."""
-    return _cut(kind, view.model, view.layer, view.head)
-
-
-def neighbours(view: View) -> tuple[int, ...]:
-    """The steps of the training before and after the one that is shown."""
-    at = view.steps.index(view.step)
-    return view.steps[max(at - 1, 0) : at] + view.steps[at + 1 : at + 2]
+    variant = chosen.variant if chosen.variant in variants else variants[0]
+    step = _nearest(variant, chosen.step)
+    model = run.of_step(variant, step)
+    layer, head = _head(model, chosen.head)
+    uncut = View(chosen=chosen, variant=variant, model=model, layer=layer, head=head, step=step)
+    kind = chosen.cut if chosen.cut in uncut.cuts else "head"
+    found = replace(uncut, cut=uncut.taking(kind))
+    _ = found.beside
+    return found
 
 
 def mend() -> list[Note]:
@@ -147,76 +179,24 @@ def mend() -> list[Note]:
         return []
     asked = {"th_variant": shown.variant, "th_step": shown.step, "th_cut": shown.cut.kind}
     asked["th_beside"] = shown.beside.variant if shown.beside else ALONE
-    if state.settings()["th_head"] != AUTO:
+    if shown.chosen.head != AUTO:
         asked["th_head"] = f"{shown.layer}.{shown.head}"
     if shown.cut.kind == "rank":
         asked["th_rank"] = shown.cut.rank
     return state.nearest(**asked)
 
 
-def _beside(first: Side, variant: str) -> Side:
-    """Another finished model, its head of the same name, and the same cut where it can be."""
-    model = trained_models.of_step(variant, FINISHED)
-    layer, head = first.layer, first.head
-    if first.kind:
-        layer, head = _strongest(model, first.kind)
-    layers, heads, _ = run.scores(model).table.shape
-    layer, head = min(layer, layers - 1), min(head, heads - 1)
-    kind = first.cut.kind
-    can = kind == "namesakes" or kind in _cuts(model, layer, head)
-    cut = _cut(kind, model, layer, head) if can else None
-    return Side(variant=variant, model=model, layer=layer, head=head, cut=cut)
-
-
 def _nearest(variant: str, step: int) -> int:
-    """The nearest step that has a snapshot; the last one is that of the finished model."""
-    known = trained_models.steps(variant)
+    """Return the nearest step that has a snapshot; the last one is that of the finished model."""
+    known = run.steps(variant)
     if step == FINISHED or not known:
         return FINISHED
     nearest = min(known, key=lambda one: abs(one - step))
     return FINISHED if nearest == known[-1] else nearest
 
 
-def _cuts(model: Trained, layer: int, head: int) -> tuple[str, ...]:
-    """Return what can be taken away from a model, in the order of the control."""
-    config = run.attention(model)
-    latent = isinstance(config, LatentConfig)
-    offered = {
-        "head": True,
-        "namesakes": len(_namesakes(model, layer, head)) > 1,
-        "keys": True,
-        "content": latent,
-        "rank": latent,
-        "rotary": latent and config.d_rope > 0,
-    }
-    return tuple(kind for kind, can in offered.items() if can)
-
-
-def _most_rank(model: Trained) -> int:
-    config = run.attention(model)
-    return config.d_latent_kv if isinstance(config, LatentConfig) else 0
-
-
-def _cut(kind: str, model: Trained, layer: int, head: int) -> Cut:
-    """A cut that says no more than its kind uses, so that each is computed once."""
-    s = state.settings()
-    uses = {
-        "head": {"layer": layer, "heads": (head,)},
-        "namesakes": {"layer": layer, "heads": _namesakes(model, layer, head)},
-        "rank": {"rank": min(s["th_rank"], _most_rank(model))},
-        "keys": {"keys": s["th_keys"]},
-    }
-    return Cut(kind, **uses.get(kind, {}))
-
-
-def _namesakes(model: Trained, layer: int, head: int) -> tuple[int, ...]:
-    """The heads of a layer that have the name of one of them; only that one if it has none."""
-    names = run.scores(model).names()[layer]
-    return tuple(i for i, name in enumerate(names) if i == head or (name and name == names[head]))
-
-
-def _head(model: Trained, asked: str) -> tuple[int, int]:
-    """The layer and head that are asked for; else those that look at the previous word most."""
+def _head(model: ModelFile, asked: str) -> tuple[int, int]:
+    """Return the layer and head asked for; else those that look at the previous word most."""
     table = run.scores(model).table
     if asked != AUTO:
         layer, head = map(int, asked.split("."))
@@ -225,9 +205,29 @@ def _head(model: Trained, asked: str) -> tuple[int, int]:
     return _strongest(model, "previous")
 
 
-def _strongest(model: Trained, kind: str) -> tuple[int, int]:
-    """The head that has most of a score, among those that are named after it if there are any."""
+def _strongest(model: ModelFile, kind: str) -> tuple[int, int]:
+    """Return the head that has most of a score, among those that are named after it if any are."""
     scores = run.scores(model)
     table = scores.table[:, :, scores.kinds.index(kind)]
     named = table.new_tensor([[name == kind for name in layer] for layer in scores.names()])
     return divmod(int((table + named).argmax()), table.shape[1])
+
+
+def percent(part: float) -> str:
+    """Return a share of 1 in whole per cent."""
+    return t("common.percent", value=fixed(100 * part, 0))
+
+
+def task(code: str) -> str:
+    """Return a task's name."""
+    return t(f"trained_heads.task_{code}")
+
+
+def score(code: str) -> str:
+    """Return a score's name."""
+    return t(f"trained_heads.score_{code}")
+
+
+def variant(code: str) -> str:
+    """Return a model's name."""
+    return t(f"trained_heads.variant_{code}")
