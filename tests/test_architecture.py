@@ -193,7 +193,6 @@ CACHES_OF_PYTHON = {
     "mla_engine/given_preset.py:read_given": "256 configurations, each of a link",
     "mla_engine/mechanisms.py:all": "without arguments",
     "mla_engine/model_caches/mistakes.py:mistakes": "without arguments",
-    "mla_engine/model_caches/models.py:models": "without arguments",
     "mla_engine/model_caches/read.py:architectures": "without arguments",
     "mla_engine/rope.py:_numbers": "half as many numbers as rotated dimensions, of 256 rotations",
     "mla_engine/refusals.py:table": "without arguments",
