@@ -9,6 +9,7 @@ from ui.pages.attention_maps.view import (
     at_the_end,
     can_be_long,
     can_be_unmasked,
+    chosen,
     is_long,
     keeps_a_state,
     nearest,
@@ -26,7 +27,7 @@ def run() -> None:
     """Draw the choice of the text, the layer and one of its heads, of mask and temperature."""
     model = present()
     if model.trained is None:
-        text_controls(then=nearest, longer=LONGER if can_be_long(model) else ())
+        text_controls(chosen(), nearest, longer=LONGER if can_be_long(model) else ())
         _variant_control(model)
         _head(model)
     else:
@@ -54,7 +55,7 @@ def _trained(model: Model) -> None:
         head_control()
     with layer:
         trained_layer.layer_beside()
-    text_controls(then=at_the_end)
+    text_controls(chosen(), at_the_end)
     trained_layer.examples_row(then=at_the_answer)
     _variant_control(model)
 

@@ -128,16 +128,16 @@ def chosen(told: Told) -> LongView:
     Raises:
         ValueError, MemoryBudgetError, CostError: in the engine's words.
     """
-    s, model = state.settings(), present()
+    s, model = state.chosen("attention_maps"), present()
     config = model.config()
-    text = Text(config, model.seed, s["map_head"], s["map_generated"])
+    text = Text(config, model.seed, s.head, s.generated)
     form = _form(config).name
     every_key = work.with_every_key(config)
     products = costs.prefill(every_key, text.tokens, form, heads=[text.head]).total_flops
     operations = work.drawing(config, [text.head], model.seed) + products
     work.require(operations, work.FEWER_WORDS, work.MOST_IN_CHUNKS)
     _read(text, told)
-    return LongView(model, text, s["map_query"], s["map_key"])
+    return LongView(model, text, s.query, s.key)
 
 
 def _form(config: AttentionConfig) -> Form:
@@ -281,7 +281,7 @@ def _of_part(view: LongView) -> "pd.DataFrame":
 
 def cell_controls() -> None:
     """The query and the key in whose part of the map the reader looks."""
-    last = state.settings()["map_generated"] - 1
+    last = state.chosen("attention_maps").generated - 1
     for name in ("query", "key"):
         label = t(f"attention_maps.long_{name}")
         control(f"map_{name}", widget="slider", label=label, most=last, then=nearest)

@@ -1,6 +1,7 @@
 """The view of the page: the maps of a head and a tensor, and which kind of page is drawn."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -80,22 +81,24 @@ class View:
         return self.maps.run.axes(self.tensor)
 
 
+chosen = partial(state.chosen, "attention_maps")  # the page's settings by their short names
+
+
 def view() -> View:
     """Return the view that the present settings ask for.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    s = state.settings()
-    causal, temperature = s["map_causal"], s["map_temperature"]
-    causal |= not can_be_unmasked(present())
-    heads = 0 if reads_a_sentence() else s["map_run"]  # all of the few that they have
-    maps = maps_of.chosen(heads=heads, causal=causal, temperature=temperature)
-    wanted, steps = s["map_tensor"], maps.run.steps
+    s = chosen()
+    causal = s.causal or not can_be_unmasked(present())
+    heads = 0 if reads_a_sentence() else s.run  # all of the few that they have
+    maps = maps_of.chosen(s, heads=heads, causal=causal, temperature=s.temperature)
+    wanted, steps = s.tensor, maps.run.steps
     there = wanted in (*steps, *maps.run.weights)
     tensor = wanted if there else steps[1]  # the first after h
     missing = "" if there or wanted == state.default("map_tensor") else wanted
-    return View(maps, s["map_text"], s["map_generated"], tensor, missing)
+    return View(maps, s.text, s.generated, tensor, missing)
 
 
 def reads_a_sentence() -> bool:
@@ -139,7 +142,7 @@ def is_long() -> bool:
     Raises:
         CheckpointError: a real model's layer that cannot be read.
     """
-    if state.settings()["map_generated"] <= maps_of.WHOLE:
+    if chosen().generated <= maps_of.WHOLE:
         return False
     return can_be_long(present())
 
@@ -154,35 +157,36 @@ def can_be_long(model: Model) -> bool:
 
 def at_the_end() -> None:
     """The last word, and what decides the next one, or what the chosen head looks at most."""
-    last = len(maps_of.words()) - 1
-    state.change(map_query=last, map_key=0)
-    found = answer(maps_of.words())
+    words = maps_of.words(chosen())
+    state.change(map_query=len(words) - 1, map_key=0)
+    found = answer(words)
     state.change(map_key=found.place if found else _favourite())
 
 
 def at_the_answer() -> None:
     """Go to the end, and to the head of the layer that looks most at the answer."""
     at_the_end()
-    maps = maps_of.chosen()
+    maps = maps_of.chosen(chosen())
     looks = maps.attention[:, maps.query, maps.key]
     state.change(map_head=maps.run.heads[int(looks.argmax())])
 
 
 def _favourite() -> int:
-    maps = maps_of.chosen()
+    maps = maps_of.chosen(chosen())
     return int(maps.attention[maps.place, maps.query].argmax())
 
 
 def nearest() -> list[Note]:
     """Bring the settings within what there is; a sentence without a cell is seen at its end."""
     if is_long():
-        heads, last = present().sizes["n_heads"], state.settings()["map_generated"] - 1
+        heads, last = present().sizes["n_heads"], chosen().generated - 1
         return state.at_most(map_head=heads - 1, map_run=heads, map_query=last, map_key=last)
-    notes = maps_of.mend()
+    notes = maps_of.mend(chosen())
     if present().layer is None and present().trained is None:
         notes += state.at_most(map_generated=maps_of.WHOLE)
-    if has_entries() and not CELL & visit().asked:
-        maps_of.begin_at_an_entry()
-    if "sentence" in visit().asked and not CELL & visit().asked and reads_a_sentence():
+    cell_is_given = not visit().asked.isdisjoint(CELL)
+    if has_entries() and not cell_is_given:
+        maps_of.begin_at_an_entry(chosen())
+    if "sentence" in visit().asked and not cell_is_given and reads_a_sentence():
         at_the_end()
     return notes

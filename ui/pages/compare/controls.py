@@ -8,7 +8,7 @@ from mla_engine import PRESETS
 from ui.engine import model, real_layer
 from ui.pages.compare import given
 from ui.pages.compare.settings import SHARED_SIZES
-from ui.pages.compare.view import OWN, SIDES, View, most_tokens
+from ui.pages.compare.view import OWN, SIDES, View, mend, most_tokens
 from ui.parts import prose, trained_layer
 from ui.parts.control import control
 from ui.parts.maps.controls import text_controls
@@ -84,7 +84,7 @@ def maps(view: View) -> None:
             control("vs_map")
         _head(view)
     with text:
-        text_controls()
+        text_controls(state.chosen("attention_maps"), mend)
     with more:
         if view.model.trained is not None:
             trained_layer.layer_beside()

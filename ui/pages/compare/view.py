@@ -95,7 +95,7 @@ def view() -> tuple[View | None, list[ValueError]]:
         context=s["vs_context"],
         wanted_map=s["vs_map"],
         head=s["vs_head"],
-        words=words(),
+        words=words(state.chosen("attention_maps")),
     )
     return shown, []
 

@@ -22,6 +22,8 @@ from ui.settings.visit import visit
 from ui.streamlit_internals import DeltaGenerator
 from ui.words.text import t
 
+MAPS = "attention_maps"  # the page whose settings of a head and a cell hold here too
+
 
 @dataclass(frozen=True, eq=False)
 class View:
@@ -79,10 +81,11 @@ class View:
 
 def mend() -> list[Note]:
     """Bring the cell within the maps; of a layer of entries to one that is read."""
-    notes = maps_of.mend()
-    asked = visit().asked & maps_of.CELL
-    if real_layer.chosen() and not asked and mechanisms.form_of(present().variant).columns:
-        maps_of.begin_at_an_entry()
+    notes = maps_of.mend(state.chosen(MAPS))
+    cell_is_given = not visit().asked.isdisjoint(maps_of.CELL)
+    of_entries = mechanisms.form_of(present().variant).columns
+    if real_layer.chosen() and of_entries and not cell_is_given:
+        maps_of.begin_at_an_entry(state.chosen(MAPS))
     return notes
 
 
@@ -94,8 +97,8 @@ def view() -> View | None:
     """
     if real_layer.chosen() is None:
         return None
-    s, maps = state.settings(), maps_of.chosen()
-    chosen = (s["real_matrix"], s["real_layers"])
+    s, maps = state.chosen("real_models"), maps_of.chosen(state.chosen(MAPS))
+    chosen = (s.matrix, s.layers)
     config, words = maps.run.config, maps.run.words
     if not run.can_measure(config, len(words)):
         return View(maps, None, {}, *chosen)

@@ -1,6 +1,7 @@
 """The controls beside maps, which hold also where nothing could be run."""
 
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 
 import streamlit as st
 
@@ -11,7 +12,7 @@ from ui.engine.model import present
 from ui.parts import bridge, trained_layer
 from ui.parts.control import control
 from ui.parts.maps.charts import LARGE, PANEL
-from ui.parts.maps.view import Maps, mend, short
+from ui.parts.maps.view import Maps, short
 from ui.settings import state
 from ui.settings.parsers import sentence
 from ui.words.numbers import count
@@ -20,20 +21,22 @@ from ui.words.text import t
 TOKEN_LADDER = (0, 16, 32, 64, 128, 256, 512, 1024)
 
 
-def text_controls(then: Callable[[], object] = mend, *, longer: Sequence[int] = ()) -> None:
-    """The text, or the number of made-up words that stand in for a longer one.
+def text_controls(
+    s: SimpleNamespace, then: Callable[[], object], *, longer: Sequence[int] = ()
+) -> None:
+    """Draw the text, or the number of made-up words that stand in for a longer one.
 
     Args:
-        then: runs after another sentence of a trained model, or another number of words.
+        s: the settings of maps, as a page hands them in, by their short names.
+        then: runs after another text or another number of words.
         longer: numbers of words beyond those whose maps are run whole.
     """
-    s = state.settings()
     if real_layer.chosen():  # its text stands beside the model
         return
     if present().trained is not None:
         trained_layer.sentence(then=then)
         return
-    _text(getattr(s["map_text"], "typed", s["map_text"]), bool(s["map_generated"]))
+    _text(s, then)
     control("map_generated", options=[*TOKEN_LADDER, *longer], write=_generated, then=then)
 
 
@@ -41,8 +44,17 @@ def _generated(n: int) -> str:
     return count(n) if n else t("maps.from_text")
 
 
-def _text(shown: str, resting: bool) -> None:
+def _text(s: SimpleNamespace, then: Callable[[], object]) -> None:
+    """Draw the box of the text; one beyond the limits stays only in the box."""
+    shown, resting = getattr(s.text, "typed", s.text), bool(s.generated)
     limits = {"words": count(MAX_WORDS), "characters": count(MAX_CHARACTERS)}
+
+    def keep(typed: str) -> None:
+        refused = _refusal(typed)
+        state.change(map_text=state.Kept.beside(s.text, typed) if refused else typed)
+        if not refused:
+            then()
+
     control(
         "map_text",
         label=t("maps.text", **limits),
@@ -50,19 +62,10 @@ def _text(shown: str, resting: bool) -> None:
         placeholder=t("maps.example"),
         height=100,
         disabled=resting,
-        keep=_keep_text,
+        keep=keep,
     )
     if (reason := _refusal(shown)) and not resting:
         st.error(reason)
-
-
-def _keep_text(typed: str) -> None:
-    """After an edit: a good text is set, another one stays only in the box."""
-    if _refusal(typed):
-        state.change(map_text=state.Kept.beside(state.settings()["map_text"], typed))
-    else:
-        state.change(map_text=typed)
-        mend()
 
 
 def _refusal(text: str) -> str:

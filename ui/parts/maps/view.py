@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from ui.settings import state
 from ui.settings.page import Note
 
 WHOLE = 1024  # tokens of a text whose maps are run whole
-CELL = {"map_query", "map_key"}  # of the settings
+CELL = "map_query", "map_key"  # of the settings
 SHOWN_WORD = 20  # characters of a word in a sentence
 
 
@@ -72,31 +73,30 @@ class Maps:
         return np.where(self.mask, values, np.nan)
 
 
-def words() -> tuple[str, ...]:
-    """The tokens: a real model's, or those of the reader's text, or made-up ones."""
-    s, model = state.settings(), present()
-    if model.layer or model.trained is not None or not (s["map_generated"] or s["map_text"]):
+def words(s: SimpleNamespace) -> tuple[str, ...]:
+    """Return the tokens: a real model's, or those of the reader's text, or made-up ones."""
+    model = present()
+    if model.layer or model.trained is not None or not (s.generated or s.text):
         return model.words
-    return generated_words(min(s["map_generated"], WHOLE)) or words_of(s["map_text"])
+    return generated_words(min(s.generated, WHOLE)) or words_of(s.text)
 
 
-def mend() -> list[Note]:
+def mend(s: SimpleNamespace) -> list[Note]:
     """Bring heads, query and key to the nearest that there are; notes on what a link asked for."""
-    heads, tokens = present().sizes["n_heads"], len(words())
+    heads, tokens = present().sizes["n_heads"], len(words(s))
     most = {"map_head": heads - 1, "map_run": heads, "map_query": tokens - 1}
     return state.at_most(**most, map_key=_columns(tokens) - 1)
 
 
-def begin_at_an_entry() -> None:
+def begin_at_an_entry(s: SimpleNamespace) -> None:
     """Choose an entry where the cell is still the default, which no window shows.
 
     Of a query that has no entry to read yet it is what it looks at most.
     """
-    s = state.settings()
-    if any(s[name] != state.default(name) for name in CELL):
+    if (s.query, s.key) != tuple(map(state.default, CELL)):
         return
     with suppress(ValueError):  # which the page will tell
-        maps = chosen()
+        maps = chosen(s)
         row, n = maps.attention[maps.place, maps.query], len(maps.run.words)
         entries = row[n:-1]
         best = n + int(entries.argmax()) if entries.any() else int(row.argmax())
@@ -111,10 +111,13 @@ def _columns(tokens: int) -> int:
         return tokens
 
 
-def chosen(*, heads: int = 0, causal: bool = True, temperature: float = 1.0) -> Maps:
-    """The head and the cell that are set, once `mend` has brought them within what there is.
+def chosen(
+    s: SimpleNamespace, *, heads: int = 0, causal: bool = True, temperature: float = 1.0
+) -> Maps:
+    """Return the head and the cell that are set, once `mend` has brought them within what there is.
 
     Args:
+        s: the settings of maps, as a page hands them in, by their short names.
         heads: how many to run at most; 0 runs as many as take a moment.
         causal: whether later words are masked.
         temperature: of the softmax.
@@ -122,13 +125,12 @@ def chosen(*, heads: int = 0, causal: bool = True, temperature: float = 1.0) -> 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    s, model, tokens = state.settings(), present(), words()
+    model, tokens = present(), words(s)
     config = model.config()
     wanted = 1 if form_of(config, model.form).read else heads  # of a state, step after step
-    block = block_of_heads(config, len(tokens), s["map_head"], wanted)
+    block = block_of_heads(config, len(tokens), s.head, wanted)
     ran = run(config, model.form, tokens, model.origin(config), block)
-    cell = (s["map_query"], s["map_key"])
-    return Maps(model, ran, s["map_head"], *cell, causal, temperature)
+    return Maps(model, ran, s.head, s.query, s.key, causal, temperature)
 
 
 def short(word: str) -> str:
