@@ -10,6 +10,7 @@ import numpy as np
 from mla_engine.figures import bars, rows
 from mla_engine.lazy import LazyModule
 from mla_engine.model_caches import plan_report
+from mla_engine.model_caches.report import as_json
 from ui.pages.planner.headline import name
 from ui.pages.planner.view import GIB, Served, Unsized, View
 from ui.parts import charts, files
@@ -193,5 +194,5 @@ def report(view: View) -> None:
 def _report(view: View, form: str) -> bytes:
     """Return the engine's report of the chosen model, "json" or "md"."""
     told = figures(view, view.served)
-    text = plan_report.as_json(told) if form == "json" else plan_report.as_markdown(told)
+    text = as_json(told) if form == "json" else plan_report.as_markdown(told)
     return text.encode()
