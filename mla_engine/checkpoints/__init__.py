@@ -17,6 +17,7 @@ _HOME = {
     "attention_config": "families",
     "build_demo": "demo",
     "describe": "load",
+    "follow_module": "live_model",
     "hidden_bytes": "layer_inputs",
     "hidden_states": "layer_inputs",
     "hidden_states_of_layers": "layer_inputs",

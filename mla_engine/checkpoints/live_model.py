@@ -1,24 +1,46 @@
 """The engine's trace of an attention inside a live transformers model."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from mla_engine import budget, checks
+from mla_engine import budget, checks, mechanisms
 from mla_engine.cache import DTYPES
-from mla_engine.checkpoints import convert
+from mla_engine.checkpoints import convert, live_cache
 from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.checkpoints.families import attention_config, family_at
+from mla_engine.checkpoints.families import Family, attention_config, family_at
 from mla_engine.layer import AttentionLayer
+from mla_engine.ops import causal_mask
+from mla_engine.pooled import PooledConfig
 from mla_engine.refusals import Phrase
 from mla_engine.trace import Trace
 
-TAKEN = ("input_ids", "inputs_embeds", "attention_mask", "position_ids")  # of a tokenizer's answer
+TAKEN = ("input_ids", "inputs_embeds", "attention_mask", "position_ids", "past_key_values")
+CACHES = ("past_key_values", "cache_params", "layer_past")  # as an attention calls its cache
 
 
-def trace_module(model: nn.Module, layer: int, inputs: Tensor | Mapping[str, Tensor]) -> Trace:
+class Followed(NamedTuple):
+    """An attention of a model, and the engine's layer on the same weights."""
+
+    module: nn.Module
+    ours: AttentionLayer
+    family: Family
+
+
+class Call(NamedTuple):
+    """The arguments that a model gives to its attention."""
+
+    h: Tensor  # [b,t,d]
+    positions: Tensor | None  # [t] or [b,t]
+    mask: Any  # [b,1,t,s], [b,s] or None
+    cache: Any  # the layer of the model's cache, if there is one
+    chosen: Tensor | None  # [b,t,n], the keys that an earlier attention chose; -1: none
+
+
+def trace_module(model: nn.Module, layer: int, inputs: Tensor | Mapping[str, Any]) -> Trace:
     """Return every intermediate of one attention of a model, from the model's own weights.
 
     Attention and output equal the model's own up to rounding: transformers makes its angles in
@@ -29,25 +51,82 @@ def trace_module(model: nn.Module, layer: int, inputs: Tensor | Mapping[str, Ten
         layer: counts attentions from 0; LongCat has two in each layer.
         inputs: token numbers [b,t], what a tokenizer returned, or the hidden states [b,t,d] that
             enter this attention. With tokens the model runs up to this attention and no further.
+            Of names `input_ids`, `inputs_embeds`, `attention_mask`, `position_ids` and
+            `past_key_values` are taken: a step with a cache has the keys of the cache before those
+            of its own tokens, of a sliding window the last ones. The cache stays as it is.
 
     Raises:
         CheckpointError: an unknown family, a layer out of range, a model in training mode or
-            with quantised weights, padded inputs, a mask or positions that end the order of one
-            text, inputs that the model cannot run.
-        ValueError, MemoryBudgetError: as the layer's `forward`.
+            with quantised weights, an input of another name, padded inputs, a mask or positions
+            that end the order of one text, a cache of fixed size or quantised, inputs that the
+            model cannot run.
+        ValueError, MemoryBudgetError: as the layer's `forward` and `decode`.
     """
+    checks.kind("inputs", inputs, (Tensor, Mapping), Phrase("model_inputs"))
+    followed = _followed(model, layer)
+    if isinstance(inputs, Tensor) and inputs.is_floating_point():
+        return followed.ours(inputs.to(followed.ours.device, followed.ours.dtype))
+    return _traced(followed, _entering(model, followed.module, inputs))
+
+
+@contextmanager
+def follow_module(model: nn.Module, layer: int, each: Callable[[Trace], object]) -> Iterator[None]:
+    """Give the trace of every run of one attention to `each`, while the model runs or generates.
+
+    A trace has the new tokens as queries, and all tokens as keys.
+
+    Args:
+        model: as of `trace_module`.
+        layer: as of `trace_module`.
+        each: called with each trace as soon as the attention has its inputs; what it keeps is kept.
+
+    Raises:
+        CheckpointError: at the start and in each run as `trace_module`.
+        ValueError, MemoryBudgetError: in each run as the layer's `forward` and `decode`.
+    """
+    followed = _followed(model, layer)
+
+    def run(module: nn.Module, args: tuple, named: dict[str, Any]) -> None:
+        with torch.no_grad():
+            each(_traced(followed, _call(module, args, named)))
+
+    handle = followed.module.register_forward_pre_hook(run, with_kwargs=True)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def _traced(followed: Followed, call: Call) -> Trace:
+    """Return the trace of a call; CheckpointError unless it is of one text in its order."""
+    ours = followed.ours
+    cache = call.cache and live_cache.held(ours, followed.family.row, call.cache)
+    held = 0 if cache is None else cache.length
+    _check_causal(call.mask, ours)
+    _check_one_text(None, call.positions)
+    _check_counted(call.positions, ours, held)
+    given = {"positions": call.positions}
+    if call.chosen is not None and ours.config.index_shared:
+        given["chosen"] = _choice(call, held)
+    if cache is None:
+        return ours(call.h, **given)
+    forms = mechanisms.of(ours.config).forms
+    trace, _ = ours.decode(call.h, cache, form=forms[0].name, **given)
+    return trace
+
+
+def _choice(call: Call, held: int) -> Tensor:
+    """Return the choice of an earlier attention, bool [b,t,s], behind so many tokens held."""
+    (batch, tokens), numbers = call.h.shape[:2], call.chosen.long()
+    keys = held + tokens
+    chosen = torch.zeros(batch, tokens, keys + 1, dtype=torch.bool, device=numbers.device)
+    return chosen.scatter(-1, numbers.where(numbers >= 0, keys), True)[..., :keys]
+
+
+def _followed(model: nn.Module, layer: int) -> Followed:
+    """Return the model's attention with the engine's layer on its weights."""
     if model.training:
         raise CheckpointError("training_mode")
-    checks.kind("inputs", inputs, (Tensor, Mapping), Phrase("model_inputs"))
-    module, ours = _twin(model, layer)
-    if isinstance(inputs, Tensor) and inputs.is_floating_point():
-        return ours(inputs.to(ours.device, ours.dtype))
-    h, positions = _entering(model, module, inputs)
-    return ours(h, positions=positions)
-
-
-def _twin(model: nn.Module, layer: int) -> tuple[nn.Module, AttentionLayer]:
-    """Return the model's attention, and the engine's layer on the same weights."""
     if not hasattr(model, "config"):
         raise CheckpointError("model_config", kind=type(model).__name__)
     found = model.config.to_dict()
@@ -70,37 +149,32 @@ def _twin(model: nn.Module, layer: int) -> tuple[nn.Module, AttentionLayer]:
     copied = sum(tensor.nbytes for tensor in tensors.values())
     budget.require(copied, Phrase("copy", path=path), Phrase("smaller_model"))
     like = tensors[cuts[0].name]
-    return module, convert.build(
-        family, config, tensors.__getitem__, None, (like.dtype, like.device)
-    )
+    place = like.dtype, like.device
+    return Followed(module, convert.build(family, config, tensors.__getitem__, None, place), family)
 
 
 class _ReachedError(Exception):
     """The attention has its inputs, which ends the model's run."""
 
 
-def _entering(
-    model: nn.Module, module: nn.Module, inputs: Tensor | Mapping[str, Tensor]
-) -> tuple[Tensor, Tensor | None]:
-    """Return what enters the attention: hidden states [b,t,d] and positions [t] or [b,t]."""
-    given = {"input_ids": inputs} if isinstance(inputs, Tensor) else inputs
-    given = {name: given[name] for name in TAKEN if name in given}
-    _check_one_text(given.get("attention_mask"), given.get("position_ids"))
+def _entering(model: nn.Module, module: nn.Module, inputs: Tensor | Mapping[str, Any]) -> Call:
+    """Return what enters the attention when the model runs up to it."""
+    given = _given(inputs)
+    cache = given.get("past_key_values")
+    if cache is not None:
+        given["past_key_values"] = live_cache.copied(cache, module.layer_idx)
     device = next(model.parameters()).device
-    given = {name: value.to(device) for name, value in given.items()}
-    caught: list[tuple[Tensor, Tensor | None]] = []
+    given = {n: x.to(device) if isinstance(x, Tensor) else x for n, x in given.items()}
+    caught: list[Call] = []
 
-    def catch(_: nn.Module, args: tuple, named: dict[str, Any]) -> None:
-        h = args[0] if args else named["hidden_states"]
-        positions = named.get("position_ids")
-        shared = positions is not None and len(positions) == 1
-        caught.append((h, positions[0] if shared else positions))
+    def catch(module: nn.Module, args: tuple, named: dict[str, Any]) -> None:
+        caught.append(_call(module, args, named))
         raise _ReachedError
 
     handle = module.register_forward_pre_hook(catch, with_kwargs=True)
     try:
         with torch.no_grad():
-            model(**given, use_cache=False)
+            model(**given, use_cache=cache is not None)
     except _ReachedError:
         pass
     except Exception as error:  # a model has errors of many kinds
@@ -110,6 +184,29 @@ def _entering(
     if not caught:
         raise CheckpointError("not_called", kind=type(module).__name__)
     return caught[0]
+
+
+def _given(inputs: Tensor | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs by name; CheckpointError for one that is not taken or not of one text."""
+    named = {"input_ids": inputs} if isinstance(inputs, Tensor) else inputs
+    given = {name: value for name, value in named.items() if value is not None}
+    if others := [str(name) for name in given if name not in TAKEN]:
+        raise CheckpointError("not_taken", names=", ".join(others), taken=", ".join(TAKEN))
+    _check_one_text(given.get("attention_mask"), given.get("position_ids"))
+    if "past_key_values" in given:
+        live_cache.check_cache(given["past_key_values"])
+    return given
+
+
+def _call(module: nn.Module, args: tuple, named: dict[str, Any]) -> Call:
+    positions = named.get("position_ids")
+    if positions is not None and len(positions) == 1:
+        positions = positions[0]
+    cache = next((named[name] for name in CACHES if named.get(name) is not None), None)
+    layers = [] if cache is None else cache.layers
+    held = layers[module.layer_idx] if module.layer_idx < len(layers) else None
+    h = args[0] if args else named["hidden_states"]
+    return Call(h, positions, named.get("attention_mask"), held, named.get("prev_topk_indices"))
 
 
 def _check_one_text(mask: Tensor | None, positions: Tensor | None) -> None:
@@ -123,3 +220,32 @@ def _check_one_text(mask: Tensor | None, positions: Tensor | None) -> None:
         raise CheckpointError("padded")
     if positions is not None and not bool((positions.diff() == 1).all()):
         raise CheckpointError("positions_jump")
+
+
+def _check_causal(mask: Any, ours: AttentionLayer) -> None:
+    """Raise CheckpointError unless the mask that the attention gets shows what the engine's does.
+
+    With sdpa there may be none, or one of the keys [b,s], else it is [b,1,t,s] of bool or added.
+    """
+    if isinstance(mask, Tensor) and mask.dim() == 4:
+        seen = mask if mask.dtype == torch.bool else mask == 0
+        window = getattr(ours.config, "sliding_window", getattr(ours.config, "window", None))
+        wanted = causal_mask(mask.shape[-1], mask.shape[-2], window=window, device=mask.device)
+        if not bool((seen == wanted).all()):
+            raise CheckpointError("padded")
+    elif mask is not None and not isinstance(mask, Tensor):
+        raise CheckpointError("mask_kind", kind=type(mask).__name__)
+    else:
+        _check_one_text(mask, None)
+
+
+def _check_counted(positions: Tensor | None, ours: AttentionLayer, held: int) -> None:
+    """Raise CheckpointError for positions beside the tokens' numbers, where these tell blocks.
+
+    transformers finds the entries that a query of DeepSeek-V4 sees by its position.
+    """
+    if positions is None or ours.config_type is not PooledConfig or not ours.config.pooling:
+        return
+    first = positions[..., 0].unique().tolist()
+    if first != [held]:
+        raise CheckpointError("positions_of_blocks", first=first, held=held)

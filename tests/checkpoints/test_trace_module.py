@@ -43,8 +43,8 @@ def test_equals_the_model(name):
 def test_takes_numbers_of_tokens_positions_and_hidden_states():
     model = built("deepseek_v3")
     trace = trace_module(model, 1, IDS)
-    answer = {"attention_mask": torch.ones_like(IDS), "token_type_ids": torch.zeros_like(IDS)}
-    again = trace_module(model, 1, BatchEncoding({"input_ids": IDS} | answer))
+    answer = {"input_ids": IDS, "attention_mask": torch.ones_like(IDS), "past_key_values": None}
+    again = trace_module(model, 1, BatchEncoding(answer))
     assert torch.equal(again.u, trace.u)
     again = trace_module(model, 1, trace.h)
     assert torch.equal(again.u, trace.u)
@@ -61,12 +61,17 @@ def test_the_way_in_the_readme_runs(demo, tmp_path, monkeypatch):
     codes = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     (recipe,) = (code for code in codes if "save_file" in code)
     (way,) = (code for code in codes if "trace_module" in code)
+    (generating,) = (code for code in codes if "follow_module" in code)
     names = {}
     monkeypatch.chdir(tmp_path)
     exec(recipe.replace("models/demo", str(demo)).replace('"auto"', '"float32"'), names)
     exec(way, names)
     wanted = load_attention(demo, names["layer"])(names["inputs"]["h"])
     assert relative(names["trace"].u, wanted.u) < 1e-6
+    exec(generating, names)
+    prompt, rows = names["ids"].shape[1], names["rows"]
+    assert torch.equal(torch.stack(rows[:prompt]), names["trace"].attention[0, 3])
+    assert [len(row) for row in rows[prompt:]] == [*range(prompt + 1, prompt + 20)]
 
 
 def test_runs_the_model_no_further_and_leaves_no_hook(monkeypatch):

@@ -1,0 +1,144 @@
+"""Steps of a live model: what each attention does with a cache, and while the model generates."""
+
+from contextlib import contextmanager
+from functools import cache
+
+import pytest
+import torch
+from transformers import Glm5NextTextConfig, StaticCache
+from transformers.models.glm5_next.modeling_glm5_next import Glm5NextTextModel
+
+from mla_engine.checkpoints import CheckpointError, follow_module, trace_module
+from tests.checkpoints import pooled_model
+from tests.checkpoints.models import GLM_5_3, MODELS, built, filled
+from tests.engine.samples import relative
+from tests.sampling import some
+
+STEPS = (13, 1, 1, 6, 1)  # tokens; blocks of 4 and 10 and windows of 3 and 6 end within them
+TOKENS = torch.randint(64, (2, sum(STEPS)), generator=torch.manual_seed(5))
+OWN = {"deepseek_v4": pooled_model.built}
+
+
+@cache
+def glm_5_3():
+    torch.manual_seed(3)
+    return filled(Glm5NextTextModel(Glm5NextTextConfig(**GLM_5_3)), "self_attn")
+
+
+OWN["glm5_next_text"] = glm_5_3
+
+
+def attentions(name):
+    """The model, and its attentions by their number."""
+    if name in OWN:
+        model = OWN[name]()
+        return model, dict(
+            enumerate(one.self_attn for one in getattr(model, "model", model).layers)
+        )
+    model = built(name)
+    return model, {i: MODELS[name].attention(model, i) for i in MODELS[name].layers}
+
+
+@contextmanager
+def recorded(modules):
+    """Output and attention of each call of the modules, of which each has a list."""
+    found = {module: [] for module in modules}
+
+    def keep(module, _args, result):
+        found[module].append(result[:2] if isinstance(result, tuple) else (result, None))
+
+    hooks = [module.register_forward_hook(keep) for module in modules]
+    with torch.no_grad():
+        yield found
+    for hook in hooks:
+        hook.remove()
+
+
+def check(trace, own):
+    u, attention = own
+    assert relative(trace.u, u) < 1e-5
+    if attention is not None and hasattr(trace, "attention"):
+        keys = trace.attention.shape[-1]  # DeepSeek-V4's entries stand behind them
+        assert relative(trace.attention, attention[..., :keys]) < 1e-5
+        assert trace.attention.shape[:-1] == attention.shape[:-1]
+
+
+@pytest.mark.parametrize("name", [*some(MODELS, 12), *OWN])
+def test_a_step_with_a_cache_is_the_models(name):
+    model, modules = attentions(name)
+    with recorded(modules.values()) as own:
+        held = None
+        for step in TOKENS.split(STEPS, dim=1):
+            given = {"input_ids": step, "past_key_values": held}
+            traces = {layer: trace_module(model, layer, given) for layer in modules}
+            held = model(**given, use_cache=True).past_key_values
+            for layer, module in modules.items():
+                check(traces[layer], own[module][-1])
+
+
+@pytest.mark.parametrize("name", [*some(MODELS, 6, seed=1), "deepseek_v4"])
+def test_generation_is_followed_token_by_token(name):
+    model, modules = attentions(name)
+    for layer, module in modules.items():
+        traces = []
+        with recorded([module]) as own, follow_module(model, layer, traces.append):
+            model.generate(
+                TOKENS[:, :7], max_new_tokens=5, min_new_tokens=5, do_sample=False, pad_token_id=0
+            )
+        assert [trace.h.shape[1] for trace in traces] == [7, 1, 1, 1, 1]
+        for trace, one in zip(traces, own[module], strict=True):
+            check(trace, one)
+        assert not module._forward_pre_hooks
+
+
+def test_a_step_goes_on_where_its_positions_say_and_leaves_the_cache():
+    model, modules = attentions("llama")
+    held = model(TOKENS[:, :5]).past_key_values
+    given = {"input_ids": TOKENS[:, 5:7], "past_key_values": held}
+    given |= {"position_ids": torch.tensor([[9, 10]]), "attention_mask": torch.ones(2, 7)}
+    trace = trace_module(model, 1, given)
+    assert held.get_seq_length() == 5
+    with recorded(modules.values()) as own:
+        model(**given)
+    check(trace, own[modules[1]][-1])
+
+
+def test_names_what_it_does_not_follow():
+    model, _ = attentions("llama")
+    held = model(TOKENS[:, :5]).past_key_values
+    step = {"input_ids": TOKENS[:, 5:6]}
+    fixed = StaticCache(config=model.config, max_cache_len=8)
+    model(TOKENS[:, :5], past_key_values=fixed)
+    padded = torch.tensor([[0, 1, 1, 1, 1, 1], [1] * 6])
+    for more, said in (
+        (
+            {"token_type_ids": step["input_ids"]},
+            "inputs hold token_type_ids, .* give only input_ids",
+        ),
+        ({"pixel_values": torch.ones(1), "labels": step}, "inputs hold pixel_values, labels"),
+        ({"past_key_values": ((1, 2),)}, "past_key_values is a tuple"),
+        ({"past_key_values": fixed}, "cache has a StaticLayer"),
+        ({"past_key_values": held, "attention_mask": padded}, "padded"),
+        ({"past_key_values": held, "attention_mask": padded[:, 5:]}, "leaves out tokens"),
+    ):
+        with pytest.raises(CheckpointError, match=said):
+            trace_module(model, 0, step | more)
+    with pytest.raises(ValueError, match="the cache has batch 2, this call 1"):
+        trace_module(model, 0, {"input_ids": step["input_ids"][:1], "past_key_values": held})
+    moved = {"input_ids": TOKENS, "position_ids": torch.arange(20, 42)[None]}
+    with pytest.raises(CheckpointError, match=r"begin at \[20\] behind 0 tokens"):
+        trace_module(pooled_model.built(), 1, moved)  # the model sees entries of later tokens
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"cache_implementation": "static"}, "cache has a StaticLayer"),
+        ({"attention_mask": torch.tensor([[0, 1, 1, 1, 1], [1] * 5])}, "padded"),
+    ],
+)
+def test_ends_a_generation_that_it_cannot_follow(more, said):
+    model, modules = attentions("llama")
+    with pytest.raises(CheckpointError, match=said), follow_module(model, 1, print):
+        model.generate(TOKENS[:, :5], max_new_tokens=2, pad_token_id=0, **more)
+    assert not modules[1]._forward_pre_hooks
