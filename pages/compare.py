@@ -1,26 +1,26 @@
 """Compare: any two layers side by side, and what differs between them."""
 
 from ui.frame import page
-from ui.pages.compare import PAGE, charts, controls, words
-from ui.pages.compare import view as views
+from ui.pages.compare import PAGE, choose, compared, controls
 from ui.parts import prose, questions
+from ui.words.text import t
 
 with page.frame(PAGE) as frame:
-    view, refusals = views.view()
-    prose.title(words.title(view))
-    if view:
-        prose.lead(*words.lead(view), words.look(view))
-        questions.ask(words.question, view)
+    topic, refusals = compared()
+    prose.title(topic.title() if topic else t("compare.title"))
+    if topic:
+        prose.lead(*topic.lead(), topic.look())
+        questions.ask(lambda shown: shown.question(), topic)
 
     controls.sides()
     for refusal in refusals:
         prose.refused(refusal)
-    controls.below(view)
-    if view:
+    choose(topic)
+    if topic:
         try:
-            charts.draw(view)
+            topic.draw()
         except ValueError as refusal:
             prose.refused(refusal)
-        for sentence in words.limitations(view):
+        for sentence in topic.limitations():
             prose.say(sentence)
-    frame.view = view
+    frame.view = topic

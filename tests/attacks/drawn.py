@@ -10,7 +10,7 @@ from random import Random
 
 import ui.frame.rooms  # noqa: F401 - finds the pages
 from mla_engine import PRESETS
-from ui.pages.compare.settings import comparable
+from ui.pages.compare.side import comparable
 from ui.settings.page import HOME
 from ui.settings.parsers import Number, OneOf, Whole, flag, preset, published
 from ui.settings.rooms import PAGES, SETTINGS

@@ -1,20 +1,56 @@
-"""Compare: any two layers side by side, and what differs between them."""
+"""Compare: any two layers side by side, and what differs between them.
 
-from ui.pages.compare import code, snippet
-from ui.pages.compare.settings import SETTINGS
-from ui.pages.compare.view import mend
-from ui.settings.page import ANY_LAYER, Page
+Each topic of the page is a file: its pictures, tables, sentences, controls and code.
+"""
+
+import streamlit as st
+
+from ui.engine.model import present
+from ui.pages.compare import controls, costs, maps, side
+from ui.pages.compare.costs import CostsTopic
+from ui.pages.compare.flow import FlowTopic
+from ui.pages.compare.maps import MapsTopic
+from ui.pages.compare.topic import Topic
+from ui.parts.control import control
+from ui.settings import state
+from ui.settings.page import ANY_LAYER, Page, joined
+from ui.settings.parsers import Setting, one_of
+
+TOPICS: dict[str, type[Topic]] = {one.name: one for one in (FlowTopic, CostsTopic, MapsTopic)}
+AUTO = "auto"  # the maps of two trained models, the data flow of others
+CHOICE = {"vs_view": Setting(AUTO, one_of(AUTO, *TOPICS), "segmented_control", options=[*TOPICS])}
+
+
+def compared() -> tuple[Topic | None, list[ValueError]]:
+    """Return the topic that is looked at; None where a layer is refused, with why."""
+    model = present()
+    sides, refusals = side.both(model)
+    if refusals:
+        return None, refusals
+    name = state.settings()["vs_view"]
+    if name == AUTO:
+        name = "maps" if all(one.trained for one in sides) else "flow"
+    return TOPICS[name](model, *sides), []
+
+
+def choose(topic: Topic | None) -> None:
+    """Draw the choice of the topic, if there is any, and the way to give a model to a side."""
+    with st.container(key="compare_below", horizontal=True, vertical_alignment="center"):
+        if topic:
+            control("vs_view", shown=topic.name, label_visibility="collapsed")
+        controls.give()
+
 
 PAGE = Page(
     name="compare",
     group="size",
     order=4,
-    settings=SETTINGS,
+    settings=joined(side.SETTINGS, CHOICE, costs.SETTINGS, maps.SETTINGS),
     real_layers=ANY_LAYER,
     every_kind=True,
     trained=True,
     lecture=("vs_view", "vs_right"),
-    mend=mend,
-    code=code.ran,
-    snippet=snippet.recipe,
+    mend=side.mend,
+    code=lambda topic: topic.code(),
+    snippet=lambda topic: topic.snippet(),
 )

@@ -1,26 +1,25 @@
-"""The controls of the comparison."""
+"""The choice of both sides: pickers, a model of the reader's own, the sizes typed above."""
 
-from contextlib import nullcontext
+from functools import partial
 
 import streamlit as st
 
 from mla_engine import PRESETS
-from ui.engine import model, real_layer
-from ui.pages.compare import given
-from ui.pages.compare.settings import SHARED_SIZES
-from ui.pages.compare.view import OWN, SIDES, View, mend, most_tokens
-from ui.parts import prose, trained_layer
+from ui.engine import own_model as engine
+from ui.engine import real_layer
+from ui.engine.model import present, preset_name
+from ui.pages.compare.side import OWN, SHARED_SIZES, SIDES, keys, served
+from ui.parts import own_model, prose
 from ui.parts.control import control
-from ui.parts.maps.controls import text_controls
 from ui.settings import state
-from ui.settings.parsers import SMALL, is_own
-from ui.settings.sizes import LENGTHS
+from ui.settings.parsers import SMALL, is_own, preset_of
 from ui.settings.visit import visit
-from ui.words.text import t
+from ui.words.numbers import count
+from ui.words.text import safe, t
 
 
 def sides() -> None:
-    """Model and variant of each side."""
+    """Draw the pickers of each side's model and variant."""
     models, variants = _models(), _variants()
     with st.container(key="compare_choices"):
         places = st.columns(2, gap="large")
@@ -40,12 +39,12 @@ def sides() -> None:
 
 def _models() -> dict[str, str]:
     """Return the models whose sizes a side can have, with their names."""
-    loaded, trained = real_layer.chosen(), model.present().trained is not None
+    loaded, trained = real_layer.chosen(), present().trained is not None
     ours = t("compare.shared_trained" if trained else "compare.shared")
     shared = real_layer.own_name(loaded) if loaded else ours
-    chosen = (state.settings()[name] for name in ("preset", *SIDES.values()))
+    chosen = state.settings()["preset"], *keys()
     every = dict.fromkeys((SMALL, *PRESETS, *filter(is_own, chosen)))
-    return {SHARED_SIZES: shared} | {key: model.preset_name(key) for key in every}
+    return {SHARED_SIZES: shared} | {key: preset_name(key) for key in every}
 
 
 def _variants() -> dict[str, str]:
@@ -54,44 +53,52 @@ def _variants() -> dict[str, str]:
     return {OWN: t("compare.own")} | {code: t(f"common.{code}") for code in variants}
 
 
-def below(view: View | None) -> None:
-    """Draw the choice of the topic, if there is any, and the way to give a model to a side."""
-    with st.container(key="compare_below", horizontal=True, vertical_alignment="center"):
-        if view:
-            control("vs_view", shown=view.topic, label_visibility="collapsed")
-        s = state.settings()
-        sides = {letter: (s[name], s[f"{name}_as"]) for letter, name in SIDES.items()}
-        given.draw(sides, model.present(), _take)
+def give() -> None:
+    """Draw a quiet button that opens the ways to give a side."""
+    with st.popover(t("compare.given"), icon=":material/tune:", key="compare_given"):
+        for letter, name in SIDES.items():
+            if is_own(key := state.settings()[name]):
+                st.caption(_told(letter, key))
+        takers = {t("compare.given_as", letter=one): partial(_take, one) for one in SIDES}
+        own_model.form("compare_model", takers)
+        _sizes()
 
 
-def _take(letter: str, key: str, variant: str) -> None:
-    """Show a model on one side."""
+def _told(letter: str, key: str) -> str:
+    """Return which layer of a reader's own model a side shows."""
+    found = preset_of(key)
+    numbers = {"layer": count(found.layer), "layers": count(found.n_layers)}
+    return t("compare.given_shown", letter=letter, name=safe(found.name), **numbers)
+
+
+def _take(letter: str, key: str, variant: str = OWN) -> None:
+    """Show a model on one side, by default with its own attention."""
     state.change(**{SIDES[letter]: key, f"{SIDES[letter]}_as": variant})
 
 
-def context() -> None:
-    """The tokens whose cache and costs are compared."""
-    control("vs_context", options=[n for n in LENGTHS if n <= most_tokens()])
+def _sizes() -> None:
+    """Draw buttons that keep the sizes above for one side, whatever is typed there afterwards."""
+    shown = present()
+    if shown.layer or shown.trained is not None:
+        st.caption(t("compare.keep_none"))
+        return
+    st.caption(t("compare.keep"))
+    said = st.container()  # above the buttons, where the reader looks
+    with st.container(horizontal=True):
+        pressed = [one for one in SIDES if st.button(t("compare.keep_as", letter=one))]
+    with said:
+        for letter in pressed:
+            _keep(letter)
 
 
-def maps(view: View) -> None:
-    """Attention or logits, the head, and the text that is read."""
-    what, text, more = st.columns(3, gap="large") if view.trained else [nullcontext()] * 3
-    with what:
-        if view.linear:
-            prose.note(t("compare.no_logits"))
-        else:
-            control("vs_map")
-        _head(view)
-    with text:
-        text_controls(state.chosen("attention_maps"), mend)
-    with more:
-        if view.model.trained is not None:
-            trained_layer.layer_beside()
-            trained_layer.examples_row()
-
-
-def _head(view: View) -> None:
-    last = max(side.config.n_heads for side in view.sides) - 1
-    if last:
-        control("vs_head", most=last)
+def _keep(letter: str) -> None:
+    """Keep them in the attention that the side is shown with; what cannot be changes nothing."""
+    shown, wanted = present(), state.settings()[f"{SIDES[letter]}_as"]
+    variant = served(shown.variant) if wanted == OWN else wanted
+    try:
+        key = engine.key_of_sizes(shown, variant)
+    except ValueError as refusal:
+        prose.refused(refusal)
+        return
+    _take(letter, key, variant)
+    st.rerun()
