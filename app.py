@@ -11,15 +11,17 @@ if __name__ != "__main__":  # `streamlit run` imports this file; every visit the
 
     app = st.App(__file__, lifespan=lifespan, middleware=MIDDLEWARE, on_script_error=fault.show)
 else:
+    from ui.engine.model import present
     from ui.frame import page
     from ui.pages.overview import PAGE, words
-    from ui.pages.overview.view import variant, view
+    from ui.pages.overview.view import view
     from ui.parts import charts, prose, questions, scene
     from ui.parts.control import control
     from ui.words.text import t
 
     with page.frame(PAGE) as frame:
-        prose.title(words.say("title", variant()))
+        variant = present().variant  # whether it can have the chosen sizes or not
+        prose.title(words.say("title", variant))
         try:
             shown = view()
         except ValueError as error:
@@ -35,7 +37,7 @@ else:
                 write=lambda code: t(f"common.{code}"),
                 label_visibility="collapsed",
             )
-            scene.draw.show(shown.scene, shown.flow.alt())
+            scene.draw.show(shown, shown.flow.alt())
             prose.note(t("scene.look"))
             questions.ask(words.question, shown)
             charts.download(shown.flow.table, "mla_data_flow.csv")
@@ -46,5 +48,5 @@ else:
                 with cell.container(border=True):
                     st.metric(t(f"overview.{key}"), number, help=t(f"overview.{key}_help"))
                     prose.note(t(f"overview.{key}_beside", beside=by))
-            prose.say(words.say("problem", variant()))
+            prose.say(words.say("problem", variant))
         frame.view = shown

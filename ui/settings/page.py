@@ -30,10 +30,6 @@ class Link:
 
 
 Functions = tuple[Callable[..., Any], ...]
-# The functions that run a layer forward, by its form.
-FORWARD: Mapping[str, Functions] = {
-    form.symbols: form.formulas for one in mechanisms.all() for form in one.forms
-}
 Recipe = tuple[str, Mapping[str, object]]  # the name of a snippet's template, its values
 
 

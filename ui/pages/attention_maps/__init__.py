@@ -14,7 +14,7 @@ from ui.pages.attention_maps.long import LongView
 from ui.pages.attention_maps.view import View, nearest
 from ui.parts.snippet import Code, layer, literal, made
 from ui.settings import parsers
-from ui.settings.page import ANY_LAYER, FORWARD, Functions, Page, Recipe
+from ui.settings.page import ANY_LAYER, Functions, Page, Recipe
 from ui.settings.parsers import Setting, flag, number, one_of, sentence
 from ui.words.text import t
 
@@ -51,8 +51,8 @@ def ran(view: View | LongView) -> Functions:
     turned = (rope.rotate,) if run.config.rope and getattr(run.config, "d_rope", 1) else ()
     read = (load_attention, hidden_states) if loaded else (vectors_of_words,)
     form = form_of(run.config, run.form)
-    told = (form.read,) if form.read else (form.columns or ops.softmax,)
-    return (*FORWARD[run.form], *turned, *told, *read)
+    told = form.read or form.columns or ops.softmax
+    return (*form.formulas, *turned, told, *read)
 
 
 def recipe(view: View | LongView) -> Recipe:

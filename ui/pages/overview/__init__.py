@@ -1,13 +1,35 @@
 """Overview: what MLA is for, what flows through it, and what it saves at the chosen sizes."""
 
-from ui.pages.overview import code, snippet
-from ui.settings.page import Page
+from mla_engine import costs, mechanisms
+from ui.pages.overview.view import View
+from ui.parts.flow import TOKENS
+from ui.parts.snippet import layer
+from ui.settings.page import Functions, Page, Recipe
+
+
+def ran(view: View) -> Functions:
+    """Return the functions of the engine that say most about what the page ran."""
+    counts = costs.cache_elements, costs.held_bytes, costs.parameters
+    return (*counts, *mechanisms.form_of(view.model.variant).formulas)
+
+
+def recipe(view: View) -> Recipe:
+    """Return the snippet that makes the page's headline numbers: a template and its values."""
+    lines = layer(view.config, view.model.preset, view.model.form)
+    sizes = {name: view.model.sizes[name] for name in ("n_heads", "d_head", "d_value")}
+    values = lines | sizes | {"tokens": TOKENS}
+    if not view.cached:
+        return "overview_state", values
+    if not view.fixed:
+        return "overview", values
+    return "overview_long", values | {"context": view.context}
+
 
 PAGE = Page(
     name="overview",
     group="understand",
     order=1,
     lecture=("variant", "preset"),
-    code=code.ran,
-    snippet=snippet.recipe,
+    code=ran,
+    snippet=recipe,
 )

@@ -1,6 +1,6 @@
 """The words of the overview: its title, its four key figures and its question."""
 
-from collections.abc import Mapping
+from dataclasses import replace
 
 from mla_engine import costs
 from ui.engine.model import built
@@ -29,33 +29,25 @@ def look(view: View) -> str:
 
 def lead(view: View) -> tuple[str, str]:
     """Return how much less the layer caches than MHA of as many heads, and what both do."""
-    cached, mha, fixed = view.cached, view.model.mha, view.fixed
+    kept, mha, line = view.cached, view.mha, "line"
     variant = variant_name(view.model.variant)
     values = {
         "variant": variant,
-        "elements": amount(cached),
+        "elements": amount(kept),
         "mha": count(mha),
         "heads": heads(view.config.n_heads),
-        "fixed": count(fixed),
+        "fixed": count(view.fixed),
     }
     if variant == "MHA":
         return t("overview.numbers", n=count(mha)), t("overview.line_mha", **values)
-    if not cached:
+    if not kept:
         values["tokens"] = count(view.outgrown)
         return t("overview.number_state"), t("overview.line_state", **values)
-    if fixed:
-        return _lead_at_length(view, values)
-    key, ratio = ("smaller", mha / cached) if cached <= mha else ("larger", cached / mha)
-    return t(f"overview.number_{key}", ratio=digits(ratio)), t("overview.line", **values)
-
-
-def _lead_at_length(view: View, values: Mapping[str, str]) -> tuple[str, str]:
-    """The same of a long text, which a fixed part counts in."""
-    held, mha = view.held, view.model.mha * view.context
-    key, ratio = ("smaller", mha / held) if held <= mha else ("larger", held / mha)
-    sizes = {"tokens": count(view.context), "held": count(held), "all": count(mha)}
-    line = t("overview.line_fixed", **values, **sizes)
-    return t(f"overview.number_{key}", ratio=digits(ratio)), line
+    if view.fixed:  # which counts in a long text
+        kept, mha, line = view.held(view.context), mha * view.context, "line_fixed"
+        values |= {"tokens": count(view.context), "held": count(kept), "all": count(mha)}
+    key, ratio = ("smaller", mha / kept) if kept <= mha else ("larger", kept / mha)
+    return t(f"overview.number_{key}", ratio=digits(ratio)), t(f"overview.{line}", **values)
 
 
 def figures(view: View) -> dict[str, tuple[str, str]]:
@@ -63,12 +55,12 @@ def figures(view: View) -> dict[str, tuple[str, str]]:
     parameters = {"parameters": (in_millions(costs.parameters(view.config)), "")}
     if not view.cached:
         state = count(view.fixed), size(view.fixed * BF16_BYTES)
-        turn = count(view.outgrown), count(view.model.mha)
+        turn = count(view.outgrown), count(view.mha)
         return {"state": state, "turn": turn} | parameters
-    cached, mha, at = view.cached, view.model.mha, ""
+    cached, mha, at = view.cached, view.mha, ""
     beside, each = size(cached * BF16_BYTES), cached
     if view.fixed:
-        at, each = "_at", view.held / view.context
+        at, each = "_at", view.held(view.context) / view.context
         beside = t("overview.and_fixed", size=beside)
     by, n_heads = count(view.context if at else mha), view.config.n_heads
     equivalent = mixed(each * n_heads / mha), count(view.context) if at else ""
@@ -87,7 +79,7 @@ def question(view: View) -> Question:
     """
     model = view.model
     sizes = model.sizes | {"n_heads": 2 * model.sizes["n_heads"]}
-    more = View(model, built(model.base, sizes, model.variant))
+    more = replace(view, config=built(model.base, sizes, model.variant))
     state = not view.cached
     now, then = (one.fixed if state else one.cached for one in (view, more))
     numbers, right = among([now / 2, now, 2 * now], then)

@@ -2,7 +2,6 @@
 
 import html
 from collections.abc import Mapping
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -81,7 +80,7 @@ def _kept(scene: Scene, one: Tensor) -> str:
     if one.code == "S":
         return t("scene.cached_state", numbers=count(one.numbers))
     if one.code == "kv_T":
-        last = scene.model.config().window - 1
+        last = scene.config.window - 1
         return t("scene.cached_window", tokens=count(last), width=count(one.shape[-1]))
     return t("scene.not_cached")
 
@@ -92,11 +91,10 @@ def told_of_shelf(scene: Scene) -> dict[str, str]:
     parts = " + ".join(f"{tensor(one.code)} {amount(one.cached)}" for one in cached)
     fixed = count(scene.fixed)
     if not cached:
-        tokens = count(ceil(scene.fixed / scene.mha))
         return {
             "meaning": t("scene.shelf_state"),
             "size": t("scene.shelf_fixed", numbers=fixed),
-            "kept": t("scene.shelf_as_mha", mha=count(scene.mha), tokens=tokens),
+            "kept": t("scene.shelf_as_mha", mha=count(scene.mha), tokens=count(scene.outgrown)),
             "open": _way(SHELF),
         }
     beside = "fixed" if "kv_T" in scene.shapes else "waiting"

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 
 from mla_engine import costs, mechanisms
 from ui.engine import layers
-from ui.engine.model import Model
+from ui.engine.model import Config, Model
 from ui.parts.maps.run import Run, run
 from ui.parts.scene.layout import Frame, Layout
 from ui.parts.scene.tensors import Tensor, tensors
@@ -21,6 +22,7 @@ class Scene:
     """The chosen model's layer, drawn as large as all its variants together allow."""
 
     model: Model
+    config: Config  # of the layer
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -64,32 +66,36 @@ class Scene:
         Raises:
             ValueError, MemoryBudgetError, CostError, FullError: in the engine's words.
         """
-        config = self.model.config()
-        return run(config, self.model.form, self.words, self.model.origin(config), (HEAD,))
+        origin = self.model.origin(self.config)
+        return run(self.config, self.model.form, self.words, origin, (HEAD,))
 
     @property
     def cached(self) -> float:
         """Numbers that are cached of each further token."""
-        return costs.cache_elements(self.model.config())
+        return costs.cache_elements(self.config)
 
     @property
     def fixed(self) -> int:
         """Numbers that are cached at most beside them, however long the text."""
-        return round(costs.fixed_bytes(self.model.config(), WIDTH) / WIDTH)
+        return round(costs.fixed_bytes(self.config, WIDTH) / WIDTH)
 
     def held(self, tokens: int) -> int:
         """Numbers that the cache of so many tokens holds."""
-        return round(costs.held_bytes(self.model.config(), tokens, WIDTH) / WIDTH)
+        return round(costs.held_bytes(self.config, tokens, WIDTH) / WIDTH)
 
     @property
     def mha(self) -> int:
         """Numbers that MHA of as many heads caches of one token, whatever the variant."""
         return self.model.mha
 
+    @property
+    def outgrown(self) -> int:
+        """The token from which on MHA keeps more than a state."""
+        return ceil(self.fixed / self.mha)
+
     @cached_property
     def multiply_adds(self) -> dict[str, int]:
         """The multiply-adds of the products that make each tensor of all tokens."""
-        config = self.model.config()
-        form = layers.form_of(config, self.model.form).name
-        flops = costs.prefill(config, len(self.words), form).step_flops
+        form = mechanisms.form_of(self.model.variant).name
+        flops = costs.prefill(self.config, len(self.words), form).step_flops
         return {code: number // 2 for code, number in flops.items()}
