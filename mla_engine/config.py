@@ -138,6 +138,12 @@ class LongRopeScaling:
 
 
 Scaling = YarnConfig | LinearScaling | Llama3Scaling | LongRopeScaling
+SCALINGS: dict[str, type[Scaling]] = {
+    "yarn": YarnConfig,
+    "llama3": Llama3Scaling,
+    "linear": LinearScaling,
+    "longrope": LongRopeScaling,
+}
 PAIRINGS = ("interleaved", "half")
 
 

@@ -18,14 +18,7 @@ from typing import Any
 
 from mla_engine import checks, mechanisms
 from mla_engine.checkpoints.config_json import parse_json
-from mla_engine.config import (
-    AttentionConfig,
-    LinearScaling,
-    Llama3Scaling,
-    LongRopeScaling,
-    RopeConfig,
-    YarnConfig,
-)
+from mla_engine.config import SCALINGS, AttentionConfig, RopeConfig
 from mla_engine.presets import Preset
 from mla_engine.refusals import RefusedError
 
@@ -34,12 +27,6 @@ MOST_LETTERS, MOST_BYTES = 6000, 2**16
 MOST_LAYERS, MOST_CACHES, MOST_CONTEXT, MOST_KINDS = 1024, 4096, 2**30, 4
 GONE = "linear attention layers"  # what links once said of kinds that now stand beside
 NAME = re.compile(r"(?!www\.)[A-Za-z0-9][A-Za-z0-9 .+_-]{0,59}")  # plain in prose and in figures
-SCALINGS = {
-    "yarn": YarnConfig,
-    "linear": LinearScaling,
-    "llama3": Llama3Scaling,
-    "longrope": LongRopeScaling,
-}
 
 
 @dataclass(frozen=True, kw_only=True)

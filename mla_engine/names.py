@@ -1,10 +1,9 @@
-"""The other names of a symbol: its equation in the paper, its name in DeepSeek's code.
+"""The place of a symbol in the paper: section and equation.
 
 Equations are those of DeepSeek-V2 (arXiv 2405.04434): section 2.1.1 sets out MHA in (1) to (8),
 2.1.2 the compression in (9) to (13), 2.1.3 the decoupled rotation in (14) to (19); the norms of
-the latents stand in the text of 3.1.2, absorption in that of 2.1.2. Names in code are those of
-DeepSeek-V3's inference/model.py, which has no biases, and of DeepSeek-V3.2-Exp's; names in
-transformers are `Symbol.alias`.
+the latents stand in the text of 3.1.2, absorption in that of 2.1.2. Its names in code are
+`Symbol.alias` and `Symbol.deepseek`.
 """
 
 MHA, COMPRESSION, ROTATION, NORMS = "2.1.1", "2.1.2", "2.1.3", "3.1.2"
@@ -36,55 +35,6 @@ _OF_FORM = {
     "pooled_index_absorbed": _OF_MLA,
     "grouped": _OF_MLA | {code: (MHA, equation) for code, equation in _OF_MHA.items()},
 }
-
-DEEPSEEK = {
-    "h": "x",
-    "mask": "mask",
-    "W_O": "wo",
-    "W_DQ": "wq_a",
-    "c_Q_norm": "q_norm",
-    "W_UQ": "wq_b[h, :k]",
-    "W_QR": "wq_b[h, -r:]",
-    "W_DKV": "wkv_a[:c]",
-    "W_KR": "wkv_a[-r:]",
-    "c_KV_norm": "kv_norm",
-    "W_UK": "wkv_b[h, :k]",
-    "W_UV": "wkv_b[h, -v:]",
-    "c_Q_pre": "wq_a(x)",
-    "c_Q": "q_norm(wq_a(x))",
-    "q_C": "q_nope",
-    "q_C_absorbed": "q_nope",
-    "q_R_pre": "q_pe",
-    "q_R": "q_pe",
-    "c_KV_pre": "kv",
-    "c_KV": "kv_cache",
-    "k_C": "k_nope",
-    "v_C": "v",
-    "k_R_pre": "k_pe",
-    "k_R": "pe_cache",
-    "scores": "scores",
-    "attention": "scores",
-    "o_latent": "x",
-    "o": "x",
-    "u": "wo(x)",
-    "W_IQ": "indexer.wq_b",
-    "W_IK": "indexer.wk",
-    "W_IW": "indexer.weights_proj",
-    "k_I_norm": "indexer.k_norm.weight",
-    "b_IK": "indexer.k_norm.bias",
-    "q_I_pre": "q",
-    "q_I": "q",
-    "w_I": "weights",
-    "k_I_pre": "wk(x)",
-    "k_I_normed": "k",
-    "k_I": "k_cache",
-    "index": "index_score",
-    "chosen": "topk_indices",
-}
-"""Code -> name in DeepSeek-V3's inference/model.py; one name may stand for several tensors.
-
-Those of the indexer are from DeepSeek-V3.2-Exp's.
-"""
 
 
 def citation(code: str, form: str) -> tuple[str, int | None] | None:

@@ -13,15 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mla_engine import checks, mechanisms
-from mla_engine.config import (
-    AttentionConfig,
-    LinearScaling,
-    Llama3Scaling,
-    LongRopeScaling,
-    RopeConfig,
-    Scaling,
-    YarnConfig,
-)
+from mla_engine.config import SCALINGS, AttentionConfig, RopeConfig, Scaling
 from mla_engine.refusals import RefusedError
 
 NOT_MODELLED = (
@@ -90,19 +82,13 @@ class Preset:
 
 
 def _scaling(row: dict[str, Any]) -> Scaling | None:
-    if "yarn" in row:
-        return YarnConfig(**row["yarn"])
-    if "llama3" in row:
-        return Llama3Scaling(**row["llama3"])
-    if "linear" in row:
-        return LinearScaling(**row["linear"])
-    if "longrope" in row:
-        factors = tuple(row["longrope"]["factors"])
-        original = row["longrope"]["original_max_position"]
-        return LongRopeScaling(
-            short_factor=factors, long_factor=factors, original_max_position=original
-        )
-    return None
+    name = next((name for name in SCALINGS if name in row), None)
+    if name is None:
+        return None
+    given = dict(row[name])
+    if factors := given.pop("factors", None):  # of LongRoPE: the same in both sets
+        given |= {"short_factor": tuple(factors), "long_factor": tuple(factors)}
+    return SCALINGS[name](**given)
 
 
 def _config(row: dict[str, Any]) -> AttentionConfig:
@@ -112,7 +98,7 @@ def _config(row: dict[str, Any]) -> AttentionConfig:
     return mechanism.of_preset({"rope": rope} | row[mechanism.key] | row.get("options", {}))
 
 
-ROTATION = ("rope", "yarn", "llama3", "linear", "longrope")
+ROTATION = ("rope", *SCALINGS)
 
 
 def _beside(row: dict[str, Any], own: dict[str, Any]) -> tuple[AttentionConfig, int]:

@@ -47,7 +47,8 @@ class Symbol:
 
     `steps` holds how it arises by form: "expanded", "absorbed", "grouped", ... `role` picks its
     colour: input, query, key, value, latent, rope, score, output or weight. `instead` is the tensor
-    that stands in its place where a configuration has none. `alias` is the name in checkpoints.
+    that stands in its place where a configuration has none. `alias` is the name in checkpoints,
+    `deepseek` that in inference/model.py of DeepSeek-V3, of an indexer in that of V3.2-Exp.
     """
 
     code: str
@@ -56,6 +57,7 @@ class Symbol:
     meaning: str
     role: str
     alias: str = ""
+    deepseek: str = ""
     cached: bool = False
     instead: str | None = None
     steps: dict[str, Step] = field(default_factory=dict)

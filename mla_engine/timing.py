@@ -48,16 +48,14 @@ def layer_of_zeros(
     return layer
 
 
-def cache_of_zeros(
-    layer: AttentionLayer, context: int, room: int, kind: str, batch: int = 1
-) -> Cache:
+def cache_of_zeros(layer: AttentionLayer, context: int, room: int, kind: str) -> Cache:
     """Return a cache of this kind that holds `context` tokens and has room for `room` more.
 
     Raises:
         ValueError, MemoryBudgetError: as the cache itself.
     """
     of = mechanisms.of(layer.config).cache(kind)
-    return layer.empty_cache(of, batch, context + room).with_zeros(context)
+    return layer.empty_cache(of, capacity=context + room).with_zeros(context)
 
 
 def step(layer: AttentionLayer, h_next: Tensor, cache: Cache, form: str | None = None) -> Callable:

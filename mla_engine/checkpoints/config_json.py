@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import Any
 
@@ -99,6 +99,15 @@ def value_of(config: Mapping[str, Any], sources: list[Any]) -> Any:
     raise CheckpointError("no_key", keys=linked("nor", *asked))
 
 
+def checked(check: Callable[..., None], name: str, value: Any, **bounds: int) -> Any:
+    """Return a value of config.json that passes a check of `checks`; else CheckpointError."""
+    try:
+        check(name, value, **bounds)
+    except ValueError as error:
+        raise CheckpointError("at", where=CONFIG, reason=error) from error
+    return value
+
+
 def entry(config: Mapping[str, Any], key: str) -> Any:
     """Return what stands under a key, or under "table.key" in a table; None without it."""
     name, _, inner = key.partition(".")
@@ -109,12 +118,7 @@ def entry(config: Mapping[str, Any], key: str) -> Any:
 
 
 def _ratio(config: Mapping[str, Any], keys: list[str], power: float) -> float:
-    numbers = [value_of(config, [key]) for key in keys]
-    for key, number in zip(keys, numbers, strict=True):
-        try:
-            checks.positive(key, number)
-        except ValueError as error:
-            raise CheckpointError("at", where="config.json", reason=error) from error
+    numbers = [checked(checks.positive, key, value_of(config, [key])) for key in keys]
     over, under = numbers[0], math.prod(numbers[1:])
     if power != 1:
         return (over / under) ** power

@@ -9,6 +9,7 @@ head's content and position part have gains of their own, and all embeddings sha
 
 import json
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import torch
@@ -39,53 +40,6 @@ README = """# A demonstration checkpoint with random weights
 Made by `make demo-model`. The weights are random numbers: the format is that of a published
 DeepSeek-V2 model, the attention is real attention, and what it attends to means nothing.
 """
-CONFIG = {
-    "architectures": ["DeepseekV2ForCausalLM"],
-    "model_type": "deepseek_v2",
-    MARK: True,
-    "attention_bias": False,
-    "attention_dropout": 0.0,
-    "aux_loss_alpha": 0.001,
-    "first_k_dense_replace": 1,
-    "hidden_act": "silu",
-    "hidden_size": 256,
-    "initializer_range": 0.02,
-    "intermediate_size": 512,
-    "kv_lora_rank": 64,
-    "max_position_embeddings": 163840,
-    "moe_intermediate_size": 64,
-    "moe_layer_freq": 1,
-    "n_group": 1,
-    "n_routed_experts": 4,
-    "n_shared_experts": 1,
-    "norm_topk_prob": False,
-    "num_attention_heads": 8,
-    "num_experts_per_tok": 2,
-    "num_hidden_layers": 4,
-    "num_key_value_heads": 8,
-    "q_lora_rank": 96,
-    "qk_nope_head_dim": 32,
-    "qk_rope_head_dim": 16,
-    "rms_norm_eps": 1e-06,
-    "rope_scaling": {
-        "beta_fast": 32,
-        "beta_slow": 1,
-        "factor": 40,
-        "mscale": 0.707,
-        "mscale_all_dim": 0.707,
-        "original_max_position_embeddings": 4096,
-        "type": "yarn",
-    },
-    "rope_theta": 10000,
-    "routed_scaling_factor": 1.0,
-    "scoring_func": "softmax",
-    "tie_word_embeddings": False,
-    "topk_group": 1,
-    "topk_method": "greedy",
-    "torch_dtype": "bfloat16",
-    "use_cache": True,
-    "v_head_dim": 32,
-}
 
 
 def build_demo(folder: str | Path = FOLDER, seed: int = 0) -> Path:
@@ -103,7 +57,8 @@ def build_demo(folder: str | Path = FOLDER, seed: int = 0) -> Path:
         "bos_token_id": tokenizer.token_to_id(BEGIN),
         "eos_token_id": tokenizer.token_to_id(END),
     }
-    config = CONFIG | ends | {"vocab_size": tokenizer.get_vocab_size()}
+    text = (files("mla_engine") / "data" / "demo_config.json").read_text("utf-8")
+    config = json.loads(text) | ends | {"vocab_size": tokenizer.get_vocab_size()}
     names = {"bos_token": BEGIN, "eos_token": END, "tokenizer_class": "PreTrainedTokenizerFast"}
     _write(folder / "config.json", config)
     _write(folder / "tokenizer_config.json", names | {"model_max_length": 163840})

@@ -14,7 +14,7 @@ from torch.nn.functional import layer_norm
 
 from mla_engine import checks
 from mla_engine.checkpoints.checkpoint import Checkpoint, Progress
-from mla_engine.checkpoints.config_json import value_of
+from mla_engine.checkpoints.config_json import checked, value_of
 from mla_engine.checkpoints.convert import PREFIXES, check_finite
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import Family, family_of
@@ -97,11 +97,7 @@ class Inputs:
     def _number(self, column: str) -> float:
         """Return config.json's number for a column of the table; CheckpointError if it is none."""
         value = value_of(self.config, self.family.row[column])
-        try:
-            checks.positive(column, value)
-        except ValueError as error:
-            raise CheckpointError("at", where="config.json", reason=error) from error
-        return float(value)
+        return float(checked(checks.positive, column, value))
 
     def normed(self, x: Tensor, layer: int) -> Tensor:
         """Apply the norm before attention number `layer` to x [t,d]."""

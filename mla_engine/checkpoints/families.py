@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mla_engine import checks, mechanisms
-from mla_engine.checkpoints.config_json import entry, value_of
+from mla_engine.checkpoints.config_json import checked, entry, value_of
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.layer_kinds import (
     indexer,
@@ -141,11 +141,8 @@ def n_attentions(config: Mapping[str, Any]) -> int:
         CheckpointError: an unknown family, or no number of layers.
     """
     family, config = family_of(config)
-    layers = value_of(config, [family.row["layers"]])
-    try:
-        checks.whole(family.row["layers"], layers, most=MOST_LAYERS)
-    except ValueError as error:
-        raise CheckpointError("at", where="config.json", reason=error) from error
+    name = family.row["layers"]
+    layers = checked(checks.whole, name, value_of(config, [name]), most=MOST_LAYERS)
     return layers * family.row["sublayers"]
 
 

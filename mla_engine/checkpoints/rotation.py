@@ -6,53 +6,21 @@ a rotation that is slightly wrong gives plausible maps.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import fields, replace
+from typing import Any
 
 from mla_engine import checks
 from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.config import (
-    LinearScaling,
-    Llama3Scaling,
-    LongRopeScaling,
-    RopeConfig,
-    Scaling,
-    YarnConfig,
-)
+from mla_engine.config import SCALINGS, RopeConfig, Scaling, YarnConfig
 from mla_engine.refusals import Phrase
 
 CONTEXT = "original_max_position_embeddings"
-
-
-class _Kind(NamedTuple):
-    """One rope_type: its class, and their keys with our names; those `needed` have no default."""
-
-    scaling: type[Scaling] | None
-    keys: Mapping[str, str]
-    needed: tuple[str, ...] = ()
-
-
-KINDS = {
-    "default": _Kind(None, {}),
-    "linear": _Kind(LinearScaling, {"factor": "factor"}, ("factor",)),
-    "llama3": _Kind(
-        Llama3Scaling,
-        {"factor": "factor", CONTEXT: "original_max_position"}
-        | {name: name for name in ("low_freq_factor", "high_freq_factor")},
-        ("factor", "low_freq_factor", "high_freq_factor"),
-    ),
-    "longrope": _Kind(
-        LongRopeScaling,
-        {CONTEXT: "original_max_position"}
-        | {n: n for n in ("short_factor", "long_factor", "factor", "attention_factor")},
-        ("short_factor", "long_factor"),
-    ),
-    "yarn": _Kind(
-        YarnConfig,
-        {"factor": "factor", CONTEXT: "original_max_position", "beta_fast": "beta_fast"}
-        | {n: n for n in ("beta_slow", "mscale", "mscale_all_dim", "truncate", "attention_factor")},
-        ("factor",),
-    ),
+NEEDED = {  # rope_type -> the keys that it has to have
+    "default": (),
+    "linear": ("factor",),
+    "llama3": ("factor", "low_freq_factor", "high_freq_factor"),
+    "longrope": ("short_factor", "long_factor"),
+    "yarn": ("factor",),
 }
 BESIDE = ("rope_theta", "partial_rotary_factor", CONTEXT)  # keys that may stand at the top level
 READ_ELSEWHERE = {"rope_parameters", "rope_scaling", "rope_interleave", "rope_interleaved"}
@@ -109,8 +77,8 @@ def rope_config(
     """
     entries = rope_entries(config)
     name = entries.pop("rope_type", "default")
-    if name not in KINDS:
-        raise CheckpointError("rotation", name=name, known=", ".join(KINDS))
+    if name not in NEEDED:
+        raise CheckpointError("rotation", name=name, known=", ".join(NEEDED))
     part = entries.pop("partial_rotary_factor", None)
     if part is not None:
         checks.positive("partial_rotary_factor", part)
@@ -125,29 +93,35 @@ def rope_config(
 
 
 def _scaling(name: str, entries: Mapping[str, Any], longest: int | None) -> Scaling | None:
-    kind = KINDS[name]
+    keys = _keys(name)
     for key in entries:
-        if key not in kind.keys and (key != CONTEXT or name != "default"):
+        if key not in keys and (key != CONTEXT or name != "default"):
             raise CheckpointError(
                 "rotation_entry",
                 name=name,
                 key=key,
                 value=entries[key],
-                known=", ".join(kind.keys) or Phrase("nothing_more"),
+                known=", ".join(keys) or Phrase("nothing_more"),
             )
-    if missing := [key for key in kind.needed if key not in entries]:
+    if missing := [key for key in NEEDED[name] if key not in entries]:
         raise CheckpointError("rotation_needs", name=name, keys=", ".join(missing))
-    if kind.scaling is None:
+    if name not in SCALINGS:
         return None
-    if CONTEXT in kind.keys:
+    if CONTEXT in keys:
         entries = {CONTEXT: longest} | dict(entries)
         if not entries[CONTEXT]:
             raise CheckpointError("rotation_needs", name=name, keys=CONTEXT)
     if name == "longrope" and longest:
         entries = {"factor": longest / entries[CONTEXT]} | entries
-    ours = {kind.keys[key]: value for key, value in entries.items()}
+    ours = {keys[key]: value for key, value in entries.items()}
     lists = {key: tuple(value) for key, value in ours.items() if isinstance(value, list)}
-    return kind.scaling(**(ours | lists))
+    return SCALINGS[name](**(ours | lists))
+
+
+def _keys(name: str) -> dict[str, str]:
+    """Return the keys of a rope_type with the engine's names of them; only one differs."""
+    ours = [field.name for field in fields(SCALINGS[name])] if name in SCALINGS else []
+    return {CONTEXT if one == "original_max_position" else one: one for one in ours}
 
 
 def _as_modules_do(yarn: YarnConfig, entries: Mapping[str, Any], latent: bool) -> YarnConfig:

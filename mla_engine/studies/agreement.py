@@ -3,17 +3,17 @@
 Over the same weights both forms compute the same function; what differs is the rounding.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from mla_engine import checks
-from mla_engine.latent import LatentConfig, MultiHeadLatentAttention
+from mla_engine.latent import MultiHeadLatentAttention
 from mla_engine.refusals import Phrase
 
-__all__ = ["DTYPES", "Agreement", "agreement", "agreement_of", "relative_error"]
+__all__ = ["DTYPES", "Agreement", "agreement_of", "relative_error"]
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16)
 
@@ -49,35 +49,14 @@ def relative_error(got: Tensor, wanted: Tensor) -> float:
     return off / float(torch.linalg.vector_norm(wanted)) if off else 0.0
 
 
-def agreement(
-    config: LatentConfig,
-    h: Tensor,
-    *,
-    seed: int = 0,
-    heads: Iterable[int] | None = None,
-    device: torch.device | str = "cpu",
+def agreement_of(
+    layer_in: Callable[[torch.dtype], MultiHeadLatentAttention], h: Tensor
 ) -> dict[torch.dtype, Agreement]:
     """Run both forms in float64, float32 and bfloat16 over the same weights and inputs.
 
     Args:
-        config: the layer.
+        layer_in: gives the layer in a format.
         h: hidden states [b,t,d]; each format gets them rounded to itself.
-        seed: of the weights.
-        heads: global numbers of the heads to run; u is the sum over these.
-        device: where to run.
-
-    Raises:
-        ValueError, MemoryBudgetError: as the layer does.
-    """
-    heads = None if heads is None else tuple(heads)
-    own = {"seed": seed, "heads": heads, "device": device}
-    return agreement_of(lambda dtype: MultiHeadLatentAttention(config, dtype=dtype, **own), h)
-
-
-def agreement_of(
-    layer_in: Callable[[torch.dtype], MultiHeadLatentAttention], h: Tensor
-) -> dict[torch.dtype, Agreement]:
-    """Compare the forms of the layer that `layer_in` gives in each format.
 
     Raises:
         ValueError, MemoryBudgetError: as the layer does.

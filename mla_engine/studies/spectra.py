@@ -6,7 +6,7 @@ spreads its energy: exp(H(p)) with p_i = sigma_i^2 / sum sigma^2, which is 1 whe
 all and the number of directions where they are equal.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -48,10 +48,9 @@ class Spectrum:
 
 
 Factors = tuple[Tensor, ...]  # one matrix a head [h,m,n], or two whose product it is
-Places = list[int] | slice
 
 
-def spectra(layer: AttentionLayer, heads: Iterable[int] | None = None) -> dict[str, Spectrum]:
+def spectra(layer: AttentionLayer) -> dict[str, Spectrum]:
     """Return the spectra of each head's matrices, and of products that are a constant matrix.
 
     Of MLA W_UK [k,c], W_UV [v,c] and W_QK = W_UQ^T W_UK [l,c], where without query compression l is
@@ -63,40 +62,32 @@ def spectra(layer: AttentionLayer, heads: Iterable[int] | None = None) -> dict[s
     A product is never built: its singular values come from triangular factors. Norm weights and
     latent scales are not in them.
 
-    Args:
-        layer: of one of these kinds.
-        heads: global numbers of the heads, all by default, in the order of the result.
-
     Returns:
         Name of a matrix -> its spectrum.
 
     Raises:
-        ValueError: another kind of layer, or an unknown head.
+        ValueError: another kind of layer.
     """
     checks.kind("layer", layer, tuple(MATRICES))
-    places = slice(None) if heads is None else [_place(head, layer) for head in heads]
     matrices = next(of for kind, of in MATRICES.items() if isinstance(layer, kind))
-    return {name: _spectrum(made, layer.dtype) for name, made in matrices(layer, places).items()}
+    return {name: _spectrum(made, layer.dtype) for name, made in matrices(layer).items()}
 
 
-def _of_latents(mla: MultiHeadLatentAttention, places: Places) -> dict[str, Factors]:
-    W_UQ, W_UK, W_UV = (W[places] for W in (mla.W_UQ, mla.W_UK, mla.W_UV))
-    return {"W_UK": (W_UK,), "W_UV": (W_UV,), "W_QK": (W_UQ.mT, W_UK)}
+def _of_latents(mla: MultiHeadLatentAttention) -> dict[str, Factors]:
+    return {"W_UK": (mla.W_UK,), "W_UV": (mla.W_UV,), "W_QK": (mla.W_UQ.mT, mla.W_UK)}
 
 
-def _of_entries(pooled: PooledAttention, places: Places) -> dict[str, Factors]:
+def _of_entries(pooled: PooledAttention) -> dict[str, Factors]:
     group_size, groups = pooled.config.group_size, pooled.output_groups
     of_heads = [groups.index(head // group_size) for head in pooled.heads]
-    W_UO = pooled.W_UO[:, of_heads].transpose(0, 1)[places]
-    W_UQ, W_DO = pooled.W_UQ[places], pooled.W_DO[places]
-    return {"W_UQ": (W_UQ,), "W_DO": (W_DO,), "W_VO": (W_UO, W_DO)}
+    W_UO = pooled.W_UO[:, of_heads].transpose(0, 1)
+    return {"W_UQ": (pooled.W_UQ,), "W_DO": (pooled.W_DO,), "W_VO": (W_UO, pooled.W_DO)}
 
 
-def _of_state(delta: DeltaAttention, places: Places) -> dict[str, Factors]:
-    single = {name: (delta.get_parameter(name)[places],) for name in ("W_Q", "W_K", "W_V")}
-    W_O, W_UA = delta.W_O.transpose(0, 1)[places], delta.W_UA[places]
-    shared = () if delta.W_DA is None else (delta.W_DA.expand(len(W_UA), -1, -1),)
-    return single | {"W_O": (W_O,), "W_A": (W_UA, *shared)}
+def _of_state(delta: DeltaAttention) -> dict[str, Factors]:
+    single = {name: (delta.get_parameter(name),) for name in ("W_Q", "W_K", "W_V")}
+    shared = () if delta.W_DA is None else (delta.W_DA.expand(len(delta.W_UA), -1, -1),)
+    return single | {"W_O": (delta.W_O.transpose(0, 1),), "W_A": (delta.W_UA, *shared)}
 
 
 MATRICES: Mapping[type[AttentionLayer], Callable[..., dict[str, Factors]]] = {
@@ -110,11 +101,6 @@ def _spectrum(factors: Factors, dtype: torch.dtype) -> Spectrum:
     values = (_singular_values if len(factors) == 1 else singular_values_of_product)(*factors)
     shape = factors[0].shape[1], factors[-1].shape[2]
     return Spectrum(shape=shape, singular_values=values.cpu(), dtype=dtype)
-
-
-def _place(head: int, layer: AttentionLayer) -> int:
-    checks.choice("heads", head, layer.heads)
-    return layer.heads.index(head)
 
 
 def _singular_values(matrices: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 import html
 import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mla_engine import PRESETS, LatentConfig, MultiHeadLatentAttention, costs
-from mla_engine.studies.agreement import agreement
+from mla_engine.studies.agreement import agreement_of
 from mla_engine.studies.merging import heads_in_one, past_the_norm
 from mla_engine.studies.words import hidden_states
 from tests.ui.chart_checks import check_bars
@@ -224,7 +225,7 @@ def test_a_merged_matrix_and_its_singular_values(opened, downloads, name, link, 
 @pytest.mark.parametrize("name", ["float32", "bfloat16"])
 def test_both_forms_and_their_rounding(opened, downloads, name):
     at = opened(PAGE, **LINK, ab_type=name)
-    found = agreement(CONFIG, hidden(), seed=SEED, heads=PAIR)
+    found = agreement_of(partial(MultiHeadLatentAttention, CONFIG, SEED, PAIR), hidden())
     chosen = found[getattr(torch, name)]
     wanted = {"expanded": chosen.expanded, "absorbed": chosen.absorbed}
     wanted["difference"] = chosen.absorbed - chosen.expanded

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput
 
 from mla_engine import PRESETS, SYMBOLS, MultiHeadLatentAttention
-from mla_engine.names import DEEPSEEK, citation
+from mla_engine.names import citation
 from tests.ui.screen import csv, statement
 from ui.words.text import catalogue
 
@@ -86,7 +86,7 @@ def test_every_cell_of_every_row(opened, downloads, variant, lang):
     assert list(found) == list(table["code"]) == list(SYMBOLS)
     file = {row["code"]: row for row in table.to_dict("records")}
     for code, symbol in SYMBOLS.items():
-        own, transformers, deepseek = symbol.step(form), symbol.alias, DEEPSEEK.get(code)
+        own, transformers, deepseek = symbol.step(form), symbol.alias, symbol.deepseek
         formula = own.formula
         if set(QUERY_WEIGHTS) & set(own.inputs) and not compressed:
             formula = formula.replace(SYMBOLS["c_Q"].latex, SYMBOLS["h"].latex)

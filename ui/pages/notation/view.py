@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from mla_engine import mechanisms
-from mla_engine.names import DEEPSEEK, citation
+from mla_engine.names import citation
 from mla_engine.symbols import SIZES, SYMBOLS
 from ui.engine import layers, shared_cache
 from ui.engine.model import Config, Model, present
@@ -122,7 +122,7 @@ def _codes(config: Config, form: str) -> frozenset[str]:
 
 def _entry(code: str, config: Config, form: str) -> Entry:
     symbol = SYMBOLS[code]
-    names = symbol.alias or NONE, DEEPSEEK.get(code, NONE)
+    names = symbol.alias or NONE, symbol.deepseek or NONE
     if _reads_h(code, config) and not names[0].startswith(INDEXER):
         names = tuple(name.replace("q_b_proj", "q_proj").replace("wq_b", "wq") for name in names)
     return Entry(
