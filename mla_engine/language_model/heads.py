@@ -9,7 +9,6 @@ A score tells where a head looks, not what it makes of it: what breaks without t
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from random import Random
 from typing import NamedTuple
 
 import torch
@@ -18,8 +17,7 @@ from torch import Tensor
 from mla_engine import checks
 from mla_engine.language_model.accuracy import batch, exercises
 from mla_engine.language_model.model import LanguageModel, ModelTrace
-from mla_engine.language_model.texts import NAMES, TASKS, Text, mixed
-from mla_engine.studies.logit_shares import LogitShares, logit_shares
+from mla_engine.language_model.texts import NAMES, TASKS, Text
 
 __all__ = [
     "SCORES",
@@ -31,7 +29,6 @@ __all__ = [
     "head_scores",
     "places_in",
     "scores_of",
-    "shares",
 ]
 
 THRESHOLD = 0.5
@@ -206,15 +203,3 @@ def looks(trace: ModelTrace, places: Places) -> Tensor:
             for block in trace.blocks
         ]
     )
-
-
-@torch.no_grad()
-def shares(model: LanguageModel, count: int = 16, seed: int = 0) -> dict[int, LogitShares]:
-    """Return layer -> the shares of content and position in each head's logits, on mixed texts.
-
-    Raises:
-        ValueError: a model whose scores have no such parts.
-    """
-    texts = [mixed(Random(f"{seed}/{i}")) for i in range(count)]
-    trace = model(batch(texts, model.config.words).tokens)
-    return {layer: logit_shares(block.attention) for layer, block in enumerate(trace.blocks)}

@@ -3,17 +3,14 @@
 from dataclasses import replace
 
 import pytest
-import torch
 
 from mla_engine import (
     PRESETS,
     IndexedConfig,
-    PooledIndexCache,
     costs,
     mechanisms,
 )
-from tests.engine.kinds import GLM, layer_of
-from tests.engine.samples import hidden
+from tests.engine.kinds import GLM
 
 pytestmark = pytest.mark.usefixtures("unmeasured")
 
@@ -43,17 +40,3 @@ def test_a_choice_of_keys_becomes_one_of_whole_blocks():
 def test_gpus_that_split_heads_each_keep_what_waits_for_a_blocks_key():
     serving = costs.Serving(config=GLM, caches=5, total_parameters=0, gpu_bytes=1e9, ranks=3)
     assert serving.sequence_bytes == 5 * costs.fixed_bytes(GLM, 2) > 0
-
-
-def test_what_a_cache_holds_as_it_grows():
-    """Latents, keys of full blocks, and what waits, token by token."""
-    layer, h, cache = layer_of(GLM), hidden(2, 7, 10), PooledIndexCache.empty(GLM, 2, torch.float64)
-    rows = []
-    for piece in h.split(1, dim=1):
-        _, cache = layer.decode(piece, cache)
-        names = ("c_KV", "k_E", "k_I", "z_IE")
-        rows.append(tuple(cache.buffers[name].shape[1] for name in names))
-    waiting = [1, 2, 0, 1, 2, 0, 1]
-    assert rows == [(n + 1, (n + 1) // 3, w, w) for n, w in enumerate(waiting)]
-    assert cache.nbytes == cache.reserved_nbytes == 2 * 8 * (7 * 5 + 2 * 6 + 2 * 6)
-    assert cache.k_R is None

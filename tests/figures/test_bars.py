@@ -35,19 +35,6 @@ def test_a_logarithmic_axis_takes_bars_side_by_side():
         bars(["a", "b"], PARTS, log=True)
 
 
-def test_a_spectrum_counts_from_one_and_marks_the_rank():
-    fig = spectrum({"W": np.array([4.0, 1.0, 1e-9])}, at=2, at_name="rank 2", axes=("n", "s"))
-    (line,) = fig.data
-    assert list(line.x) == [1, 2, 3]
-    assert list(line.y) == [4, 1, 1e-9]
-    assert fig.layout.yaxis.type == "log"
-    low, high = fig.layout.yaxis.range
-    assert low < -9 < np.log10(4) < high
-    assert fig.layout.shapes[0].x0 == 2
-    assert fig.layout.annotations[0].text == "rank 2"
-    assert fig.layout.xaxis.title.text == "n"
-
-
 def test_rounding_far_below_is_cut_off_and_zeros_do_no_harm():
     fig = spectrum({"W": np.array([1.0, 1e-40, 0.0])}, decades=12)
     assert fig.layout.yaxis.range[0] > -12

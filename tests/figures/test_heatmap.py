@@ -52,16 +52,6 @@ def test_queries_run_downwards_and_keys_to_the_right():
     assert fig.layout.xaxis.title.text == "key"
 
 
-def test_masked_cells_are_missing_and_named_and_not_zero():
-    attention = np.full((3, 3), 0.25, dtype=np.float32)
-    fig = attention_map(attention, ["a"] * 3, ["b"] * 3, mask=causal(3))
-    drawn, hidden = decoded(fig), decoded(fig, 1)
-    assert np.array_equal(np.isnan(drawn), ~causal(3))
-    assert np.array_equal(np.isnan(hidden), causal(3))
-    assert "masked" in fig.data[1].hovertemplate
-    assert fig.data[0].hoverongaps is False
-
-
 def test_words_repeat_and_stay_words():
     fig = attention_map(np.eye(8, dtype=np.float32), WORDS, WORDS)
     shown, every = fig.layout.yaxis, fig.layout.yaxis2
@@ -78,6 +68,7 @@ def test_words_repeat_and_stay_words():
 
 def test_hover_says_query_key_head_and_value_in_the_readers_words():
     fig = attention_map(np.eye(2), ["a", "b"], ["a", "b"], head="7 <i>")
+    assert fig.data[0].hoverongaps is False
     for said in ("query %{y}", "key %{x}", "head 7 &lt;i&gt;", "%{z"):
         assert said in fig.data[0].hovertemplate
     words = {"query": "查询", "key": "键", "head": "头", "masked": "已屏蔽", "pooled": "{rows}"}

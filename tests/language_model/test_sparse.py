@@ -10,7 +10,7 @@ import torch
 from mla_engine.indexed import IndexedConfig
 from mla_engine.language_model import LanguageModel
 from mla_engine.language_model.questions import Questions
-from mla_engine.language_model.sparse import RULES, Sparse, answered, looks, with_topk
+from mla_engine.language_model.sparse import RULES, Sparse, answered, with_topk
 from mla_engine.language_model.texts import LENGTH, TASKS, WORDS
 from mla_engine.refusals import RefusedError
 from tests.language_model.samples import GQA, MLA, model, text
@@ -132,15 +132,3 @@ def test_the_weights_are_the_first_models_own():
 def test_what_cannot_be_is_refused(make, said):
     with pytest.raises(RefusedError, match=said):
         make()
-
-
-@torch.no_grad()
-def test_looks_are_shares_of_all_keys_whatever_is_chosen():
-    whole, few = (dsa(keys)(text()).blocks[0].attention for keys in (7, 2))
-    found = looks(few)
-    torch.testing.assert_close(found.heads, whole.attention.mean(1), rtol=1e-12, atol=1e-12)
-    for row in range(2):
-        for query in range(text().shape[1]):
-            wanted = torch.softmax(whole.index[row, query, : query + 1], -1)
-            torch.testing.assert_close(found.index[row, query, : query + 1], wanted)
-            assert not found.index[row, query, query + 1 :].any()

@@ -1,7 +1,6 @@
 """The study: rows read from files, and summed up as independent arithmetic does."""
 
 import json
-import statistics
 from pathlib import Path
 
 import pytest
@@ -19,58 +18,6 @@ def study(tmp_path: Path) -> Study:
 
 def test_the_rows_of_the_tests_ask_what_the_language_asks():
     assert {task.name: task.loads for task in TASKS.values()} == made.LOADS
-
-
-def test_accuracy_is_mean_least_and_most_over_the_seeds(study):
-    for code in made.CACHED:
-        if code == "mla_queries":
-            continue
-        for task, loads in made.LOADS.items():
-            for load in loads:
-                shares = [made.share(code, seed, task, load) for seed in range(made.PLANNED)]
-                found = study.accuracy(code, task, load)
-                assert found.mean == pytest.approx(statistics.fmean(shares))
-                assert (found.least, found.most) == (min(shares), max(shares))
-                assert found.seeds == made.PLANNED
-    assert study.accuracy("mla_queries", "copy", 4) is None
-
-
-def test_distances_are_summed_up_by_their_bins(study):
-    found = study.by_distance("gqa")
-    assert list(found) == [0, 8, 24]
-    for place, spread in enumerate(found.values()):
-        shares = [made.row("gqa", seed)["by_distance"][place][2] for seed in range(made.PLANNED)]
-        assert spread.mean == pytest.approx(statistics.fmean(shares))
-        assert (spread.least, spread.most) == (min(shares), max(shares))
-
-
-def test_the_loss_ends_where_the_first_seed_ends(study):
-    assert {seed: max(curve) for seed, curve in study.losses("mqa").items()} == {
-        0: 100, 1: 150, 2: 200
-    }  # fmt: skip
-    found = study.loss("mqa")
-    assert list(found) == [50, 100], "no loss before the first step, no mean of fewer seeds"
-    losses = [made.row("mqa", seed)["curve"][2]["loss"] for seed in range(made.PLANNED)]
-    assert found[100].mean == pytest.approx(statistics.fmean(losses))
-    assert study.loss("mla_queries") == {}
-
-
-@pytest.mark.parametrize("task", [None, *made.LOADS])
-@pytest.mark.parametrize("place", [None, 1, 4])
-def test_without_a_load_or_a_task_the_mean_is_taken(study, task, place):
-    cells = [
-        (name, load)
-        for name, loads in made.LOADS.items()
-        for n, load in enumerate(loads, 1)
-        if task in (None, name) and place in (None, n)
-    ]
-    load = made.LOADS[task][place - 1] if task and place else place
-    for code in ("mha", "mqa"):
-        wanted = [
-            statistics.fmean(made.share(code, seed, *cell) for cell in cells)
-            for seed in range(made.PLANNED)
-        ]
-        assert study.shares(code, task, load) == pytest.approx(wanted)
 
 
 def test_what_was_not_run_is_told_by_seed(tmp_path):
