@@ -57,18 +57,6 @@ def test_the_choice_is_a_sort_by_hand_of_which_equal_ones_are_taken_in_order(
         )
 
 
-def test_a_layer_whose_index_heads_find_nothing_keeps_the_first_keys():
-    """Every product below 0 is cut off: all index scores are 0, and equal."""
-    layer = layer_of(replace(DSA, d_rope=0, n_index_heads=1))
-    layer.k_I_norm.zero_()
-    layer.b_IK.copy_(torch.ones(6))
-    layer.W_IQ.copy_(-layer.W_IQ.abs())
-    layer.c_Q_norm.zero_()  # the index query is 0
-    trace = layer(hidden(1, 7, 10))
-    assert not trace.index.any()
-    assert trace.chosen[0, 6].tolist() == [True] * 3 + [False] * 4
-
-
 def test_what_a_choice_must_be_to_be_shared():
     layer, h = layer_of(DSA), hidden(2, 4, 10)
     sharing, chosen = layer_of(replace(DSA, index_shared=True)), layer(h).chosen

@@ -1,4 +1,4 @@
-"""CSA, HCA and windows in 16 bits, with equal index scores, and as a cache grows."""
+"""CSA, HCA and windows in 16 bits, and with equal index scores."""
 
 from dataclasses import replace
 
@@ -37,23 +37,6 @@ def test_in_16_bits_it_is_as_near_as_16_bits_are(config, dtype, most):
     _, held = narrow.decode(h[:, :6], narrow.empty_cache(PooledCache, 2))
     after, _ = narrow.decode(h[:, 6:], held)
     assert relative(after.u, exact(h.double()).u[:, 6:]) < most
-
-
-def test_what_a_cache_holds_as_it_grows():
-    """Tokens in the window, waiting, given ahead, and entries, token by token."""
-    layer, h, cache = layer_of(CSA), hidden(2, 8, 10), PooledCache.empty(CSA, 2, torch.float64)
-    rows = []
-    for piece in h.split(1, dim=1):
-        _, cache = layer.decode(piece, cache)
-        names = ("kv_T", "c_E", "c_ahead", "kv_E", "k_E")
-        rows.append(tuple(cache.buffers[name].shape[1] for name in names))
-    assert rows == [
-        (1, 1, 0, 0, 0), (2, 2, 0, 0, 0), (3, 0, 3, 1, 1), (3, 1, 3, 1, 1),
-        (3, 2, 3, 1, 1), (3, 0, 3, 2, 2), (3, 1, 3, 2, 2), (3, 2, 3, 2, 2),
-    ]  # fmt: skip
-    of_keys = 3 * 6 + 2 * 6 + 2 * (2 * 2 * 6) + 2 * (3 * 6)
-    of_index = 2 * 5 + 2 * (2 * 2 * 5) + 2 * (3 * 5)
-    assert cache.nbytes == cache.reserved_nbytes == 2 * 8 * (of_keys + of_index)
 
 
 def test_a_rotation_that_changes_with_the_length_is_refused_where_entries_keep_theirs():

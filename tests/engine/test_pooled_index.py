@@ -1,4 +1,4 @@
-"""DSA over pooled index keys: of any model's sizes, and as a cache grows."""
+"""DSA over pooled index keys, of any model's sizes."""
 
 from dataclasses import replace
 

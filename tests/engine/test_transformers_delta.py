@@ -117,15 +117,6 @@ def test_equals_the_module(family):
 
 
 @families
-@torch.no_grad()
-def test_decays_as_the_module_does(family):
-    layer, module, h = both(family)
-    log_a = module.forget_gate(h)
-    assert relative(layer(h).log_a, log_a) < 1e-6
-    assert log_a.min() < -1, "some channels forget"
-
-
-@families
 @pytest.mark.parametrize("cuts", [(1,) * 8, (70, 1, 29), (99, 1)], ids=str)
 @torch.no_grad()
 def test_caches_and_decodes_as_the_module_does(family, cuts):

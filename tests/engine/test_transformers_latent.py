@@ -122,21 +122,3 @@ def test_mistral_raises_its_scale_with_the_position_which_the_engine_leaves_out(
     trace = other(h, positions=positions)
     assert relative(trace.u, u) < 1e-5
     assert relative(trace.attention, attention) < 1e-5
-
-
-@families
-def test_softmax_scales_agree(family):
-    mla, module = layers(family)
-    assert mla.config.scale == pytest.approx(module.scaling, rel=1e-12)
-
-
-def test_a_scale_from_the_absorbed_width_is_wrong():
-    """(d_c + d_R)^-1/2, the width of an absorbed key, gives another attention."""
-    family = FAMILIES["DeepSeek-V3"]
-    _, module = layers(family)
-    wrong = replace(family.latent, softmax_scale=(16 + 8) ** -0.5)
-    h, positions = hidden(1, 6, 48, dtype=torch.float32), torch.arange(6)
-    with torch.no_grad():
-        _, attention = run_theirs(family, module, h, positions)
-    other = randomized(MultiHeadLatentAttention(wrong, seed=6))
-    assert relative(other.forward_absorbed(h).attention, attention) > 0.01

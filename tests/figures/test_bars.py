@@ -1,4 +1,4 @@
-"""Bars and spectra: what was handed in is what is drawn."""
+"""Bars and spectra: what stands out, ends and axes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The study: rows read from files, and summed up as independent arithmetic does."""
+"""The study: what is planned and not run, what differs, and damaged files refused by name."""
 
 import json
 from pathlib import Path
