@@ -2,45 +2,46 @@
 
 import streamlit as st
 
+from ui.engine.model import present
 from ui.frame import page
-from ui.pages.decode import PAGE, charts, controls, running, uneven, words
+from ui.pages.decode import PAGE, blocks, statement, step, text, uneven
 from ui.pages.decode.view import view
 from ui.parts import prose, questions, ways
 
 with page.frame(PAGE) as frame:
-    prose.title(words.title())
+    prose.title(statement.title())
     try:
         shown, error = view(), None
     except ValueError as refusal:
         shown, error = None, refusal
 
     if shown:
-        prose.lead(*words.lead(shown), words.look(shown))
-        questions.ask(words.question, shown)
+        prose.lead(*statement.lead(shown), statement.look(shown))
+        questions.ask(statement.question, shown)
     else:
         prose.refused(error)
 
     picture, choices = st.columns([2, 1], gap="medium")
     with choices:
-        controls.text()
-        controls.speed()
+        text.controls(present())
+        blocks.controls(present())
         if shown:
-            controls.run_settings(shown.most_heads)
+            step.controls(shown)
     if shown:
         with picture:
-            charts.blocks(shown, controls.dial())
-            if said := words.written(shown):
+            blocks.draw(shown)
+            if said := text.written(shown):
                 prose.note(said)
         if said := uneven.grows(shown):
             with st.container(key="dec_grows"):
                 prose.say(said)
-        prose.say(words.expand(shown))
-        running.draw(shown)
-        prose.say(words.compared(shown))
-        prose.say(words.at_large(shown))
-        prose.note(words.counted(shown))
-        if left := uneven.not_run(shown):
+        prose.say(step.expand(shown))
+        step.draw(shown)
+        prose.say(step.compared(shown))
+        prose.say(statement.at_large(shown))
+        prose.note(step.counted(shown))
+        if left := step.not_run(shown):
             prose.note(left)
-        prose.say(words.whose(shown))
+        prose.say(text.whose(shown))
         prose.say(ways.assumed(shown.model, shown.latent))
     frame.view = shown

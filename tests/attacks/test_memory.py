@@ -18,8 +18,7 @@ from tests.ui.conftest import noted_downloads, open_page
 from ui.engine import layers, queue, shared_cache
 from ui.engine.footprint import FLOOR, footprint
 from ui.engine.shared_cache import SharedCache
-from ui.pages.decode.run import n_bytes
-from ui.pages.decode.view import most_heads
+from ui.pages.decode.run import most_heads, n_bytes
 from ui.parts.maps.run import run
 from ui.parts.ways import Way
 

@@ -93,6 +93,7 @@ MODEL = ModelFile(str(SHIPPED / "mla.safetensors"), 0)
 WORKS = {
     "ui.parts.maps.run:_ran": (Run(MLA, "absorbed", WORDS, 0, (1, 2)),),
     "ui.engine.trained:_run": (("mla", SHIPPED / "mla.safetensors", 0), (1, 2, 3, 4)),
+    "ui.engine.trained:written": (("mla", SHIPPED / "mla.safetensors", 0), (1, 2, 3, 4), 3),
     "ui.engine.trained_layer:head_scores": (TrainedLayer("mla", 0, 0), "induction"),
     "ui.pages.absorption.merged:merge": (MLA, 0, 1),
     "ui.pages.absorption.rounding:rounding": (MLA, 0, (0, 1), WORDS),
@@ -114,7 +115,6 @@ WORKS = {
     "ui.pages.sparse.view:_reading": (0, (1, 2, 3, 4, 5), 2),
     "ui.pages.sparse.view:_asked": (0, 2, "chance"),
     "ui.pages.quiz.view:asked": (3, "statement"),
-    "ui.pages.decode.run:written": ("mla", 0, ("anna", "lamp"), 3),
 }
 
 

@@ -19,6 +19,7 @@ from mla_engine.language_model import (
     ModelConfig,
     ModelTrace,
     WordError,
+    generate,
     load_model,
 )
 from ui import ROOT
@@ -158,3 +159,16 @@ def _batch(wanted: list[tuple[Key, tuple[int, ...]]]) -> list[ModelTrace]:
 def _run(key: Key, tokens: tuple[int, ...]) -> ModelTrace:
     with torch.inference_mode():
         return _loaded(*key).model(torch.tensor([tokens]))
+
+
+@shared_cache.cached(anywhere=True)
+def written(key: Key, tokens: tuple[int, ...], count: int) -> tuple[str, ...]:
+    """Return the words that a model writes after a text, the likeliest ones, by its cache.
+
+    Raises:
+        ValueError, MemoryBudgetError, FullError: in the engine's words.
+    """
+    model = _loaded(*key).model
+    with queue.turn():
+        chosen = [int(step.token) for step in generate(model, torch.tensor([tokens]), count)]
+    return tuple(model.config.words[token] for token in chosen)

@@ -1,9 +1,47 @@
 """Decode: one token after another, what each way of caching holds, reads, computes and takes."""
 
-from ui.pages.decode import code, snippet
-from ui.pages.decode.settings import SETTINGS
-from ui.pages.decode.view import mend
-from ui.settings.page import ANY_LAYER, Page
+from mla_engine import costs, mechanisms
+from mla_engine.language_model import generate
+from ui.engine import trained
+from ui.engine.trained_layer import TrainedLayer
+from ui.pages.decode.view import SETTINGS, View, mend
+from ui.parts import snippet
+from ui.parts.snippet import Code, made
+from ui.parts.ways import MOST, successor
+from ui.settings.page import ANY_LAYER, Functions, Page, Recipe
+
+
+def ran(view: View) -> Functions:
+    """Return the functions of the engine that run in every step and that tell most about it."""
+    steps = [formula for way in mechanisms.ways().values() for formula in way.formulas]
+    return *([generate] if view.writer else []), *steps, costs.decode
+
+
+def recipe(view: View) -> Recipe:
+    """Return a template and the values that make the title's numbers."""
+    if view.choosing or view.uneven:
+        return _after_mla(view)
+    words = f"tuple(str(n) for n in range({view.tokens}))"
+    values = made(view.model, view.latent, Code(f"range({view.heads})"), words)
+    values |= {"tokens": view.tokens}
+    origin = view.model.origin(view.latent)
+    if not isinstance(origin, TrainedLayer):
+        return "decode", values
+    file = f"{trained.NAMED}/{trained.file(view.writer).name}"
+    values |= {"sentence": " ".join(view.words[: view.prompt]), "steps": view.chosen.step}
+    return "decode_written", values | {"writer": file, "number": origin.layer}
+
+
+def _after_mla(view: View) -> Recipe:
+    """Return what sets the reading of an indexer, or a cache of uneven tokens, against MLA."""
+    preset, config = view.model.preset, view.ways[view.model.variant].config
+    values = {"config": snippet.config(config, preset), "mla": snippet.config(view.latent, preset)}
+    if not view.choosing:
+        return successor(), values | {"tokens": view.tokens}
+    most = Code(f"2**{MOST.bit_length() - 1}")
+    template = "blocks" if "pooling" in vars(config) else "indexed"
+    return template, values | {"context": view.context, "most": most}
+
 
 PAGE = Page(
     name="decode",
@@ -14,6 +52,6 @@ PAGE = Page(
     trained=True,
     lecture=("dec_prompt", "dec_speed"),
     mend=mend,
-    code=code.ran,
-    snippet=snippet.recipe,
+    code=ran,
+    snippet=recipe,
 )

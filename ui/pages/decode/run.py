@@ -1,39 +1,75 @@
 """Real decoding: each way keeps its cache, which holds every token up to the furthest step.
 
 Every piece of work is short and waits for its turn: some tokens, then the step shown. A runner
-keeps its cache alone; weights and inputs are asked for piece by piece. Of a step
+keeps only its cache; weights and inputs are asked for piece by piece. Of a step
 the public call is timed, after a first one: that estimates the memory, which takes longer than
 a small step itself.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 
 from mla_engine import costs, mechanisms, timing
 from mla_engine.cache import Cache
-from mla_engine.language_model import generate
+from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
 from mla_engine.studies.agreement import relative_error
-from ui.engine import layers, queue, shared_cache, trained
+from ui.engine import layers, queue, shared_cache
 from ui.engine.layers import Origin
 from ui.engine.real_layer import RealLayer
-from ui.parts.ways import Way
+from ui.parts.ways import Way, Ways
 
 CHUNK = 64  # tokens in a piece before the step
 WIDTH = 4  # bytes a number: float32
 ROOM = 32  # steps after the prompt
+MOST_SHARED = 24 * 2**20  # weights of one head that are drawn beside those of all other ways
+AUTOMATIC_ELEMENTS = 5 * 2**20  # weights of MHA that are drawn in a moment
 Words = tuple[str, ...]
+
+
+def runnable(ways: Ways) -> Ways:
+    """Return the ways without those after MLA that take long for one head: they share weights."""
+    return {
+        code: way
+        for code, way in ways.items()
+        if not costs.kept_parts(way.config, 1, WIDTH)
+        or costs.parameters(way.config, range(1)) <= MOST_SHARED
+    }
+
+
+def most_heads(ways: Ways, prompt: int) -> int:
+    """Return how many heads of every way the server can keep at once."""
+    every = runnable(ways).values()
+    heads = range(1, min(way.config.n_heads for way in every) + 1)
+    most = shared_cache.page_budget_bytes()
+    return max(1, bisect_right(heads, most, key=lambda n: n_bytes(every, n, prompt)))
+
+
+def n_bytes(ways: Iterable[Way], heads: int, prompt: int) -> int:
+    """Return the bytes of the layers, inputs and caches of all these ways together."""
+    chosen, tokens = range(heads), prompt + ROOM
+    configs = {way.config for way in ways}
+    kept = (costs.held_bytes(way.config, tokens, WIDTH, way.cache, chosen) for way in ways)
+    inputs = WIDTH * tokens * max(config.d_model for config in configs)
+    return inputs + int(sum(kept)) + sum(layers.n_bytes(config, chosen) for config in configs)
+
+
+def automatic_heads(mha: AttentionConfig) -> int:
+    """Return as many heads as are drawn in a moment, halved from all of them."""
+    heads = mha.n_heads
+    while heads > 1 and costs.parameters(mha, range(heads)) > AUTOMATIC_ELEMENTS:
+        heads = (heads + 1) // 2
+    return heads
 
 
 @dataclass(frozen=True)
 class Step:
-    """One token's step: its time, what the run's cache holds after it, the output's error."""
+    """One token's step: the time that it took, and how far its output is from the whole's."""
 
     seconds: float
-    held_bytes: int
     difference: float
 
 
@@ -54,7 +90,6 @@ class Runner:
         kind, tokens = mechanisms.of(way.config).cache(way.cache), self.h.shape[1]
         self.cache = self.first = self.layer.empty_cache(kind, 1, tokens)
         self.steps: dict[int, Step] = {}
-        self.u = np.zeros((ROOM, way.config.d_model), np.float32)  # of every step [step,d]
 
     @property
     def layer(self) -> AttentionLayer:
@@ -63,7 +98,7 @@ class Runner:
 
     @property
     def h(self) -> torch.Tensor:
-        """Return the inputs of every token up to the last step."""
+        """The inputs of every token up to the last step, h [1,t,d]."""
         return layers.hidden(self.words, self.inputs, self.way.config.d_model)
 
     def pieces_to(self, step: int) -> int:
@@ -80,7 +115,7 @@ class Runner:
         return self.cache if goes_back or self.cache.length <= before else self.first
 
     def advance(self, step: int) -> None:
-        """The next piece towards a step: some of the tokens before it, or the step itself.
+        """Do the next piece towards a step: some of the tokens before it, or the step itself.
 
         Raises:
             MemoryBudgetError: in the engine's words.
@@ -98,7 +133,7 @@ class Runner:
                 self.steps[step] = self._step(layer, h, before)
 
     def _step(self, layer: AttentionLayer, h: torch.Tensor, before: int) -> Step:
-        """The token after `before` others; its row of the cache is written again, the same."""
+        """Run the token after `before` others; its row of the cache is written again, the same."""
         new = h[:, before : before + 1]
         run = timing.step(layer, new, self.cache.rewind(before), self.way.form)
         seconds = timing.seconds(run, layers.DEVICE)
@@ -106,53 +141,23 @@ class Runner:
         if before == self.cache.length:
             self.cache = cache
         self.cache.rewind(self.cache.length)  # its last rows are its own again
-        error = float(relative_error(trace.u, _whole(layer, h[:, : before + 1], cache)))
-        self.u[before - self.prompt] = layers.to_numpy(trace.u[0, 0])
-        return Step(seconds, cache.nbytes, error)
+        error = relative_error(trace.u, _whole(layer, h[:, : before + 1], cache))
+        return Step(seconds, float(error))
 
 
 def _whole(layer: AttentionLayer, h: torch.Tensor, cache: Cache) -> torch.Tensor:
-    """The last output of a sequence computed at once [b,1,d]; a state asks for every token's."""
+    """Return the last output of a sequence computed at once [b,1,d]; a state needs every query."""
     last = slice(h.shape[1] - 1, h.shape[1])
     return layer(h).u[:, last] if cache.fixed else layer(h, queries=last).u
-
-
-def n_bytes(ways: Iterable[Way], heads: int, prompt: int) -> int:
-    """Return the bytes of the layers, inputs and caches of all these ways together."""
-    chosen, tokens = range(heads), prompt + ROOM
-    configs = {way.config for way in ways}
-    kept = (costs.held_bytes(way.config, tokens, WIDTH, way.cache, chosen) for way in ways)
-    inputs = WIDTH * tokens * max(config.d_model for config in configs)
-    return inputs + int(sum(kept)) + sum(layers.n_bytes(config, chosen) for config in configs)
 
 
 @shared_cache.cached
 def runner(
     way: Way, heads: int, prompt: int, words: Words, origin: Origin, inputs: RealLayer | None
 ) -> Runner:
-    """The runner that all sessions share; it reads a real layer's inputs, or those of the words.
+    """Return the runner that all sessions share; it reads a real layer's inputs, or the words'.
 
     Raises:
         MemoryBudgetError: in the engine's words.
     """
     return Runner(way, heads, prompt, words, origin, inputs)
-
-
-@shared_cache.cached(anywhere=True)
-def written(code: str, when: int, sentence: Words, steps: int) -> Words:
-    """The words that a trained model writes after a sentence, the likeliest ones, by its cache.
-
-    Args:
-        code: the model's variant.
-        when: its file was written, so that a newer one writes again.
-        sentence: what it reads first.
-        steps: how many words.
-
-    Raises:
-        ValueError, MemoryBudgetError, FullError: in the engine's words.
-    """
-    model = trained.load(code).model
-    prompt = torch.tensor([model.config.tokens(" ".join(sentence))])
-    with queue.turn():
-        tokens = [int(step.token) for step in generate(model, prompt, steps)]
-    return tuple(model.config.words[token] for token in tokens)

@@ -1,60 +1,70 @@
-"""The tokens that are decoded: a prompt, and one after another behind it.
+"""The text of the decode page: what is read first, who writes on, and whose weights take it in."""
 
-A trained model writes them itself, word by word after the sentence that it reads. A real layer
-reads its text. Seeded weights read made-up tokens, of which only the number matters.
-"""
-
-from ui.engine import trained
+from ui.engine import real_layer, trained
 from ui.engine.model import Model
-from ui.pages.decode.run import ROOM, Words, written
+from ui.pages.decode.view import View, prompts, writer
+from ui.parts import trained_layer
+from ui.parts.control import control
+from ui.parts.ways import INDEXED, joined, label
 from ui.settings.parsers import MOST_WORDS
-from ui.words.text import t
-
-PROMPTS = tuple(2**n for n in range(11))
-WRITTEN = 16  # words that a trained model writes: all of them are drawn
+from ui.words.numbers import count
+from ui.words.text import sentences, t
 
 
-def prompts(model: Model) -> tuple[int, ...]:
-    """Lengths of a prompt that is no sentence; a real text's leave a token for a step."""
-    most = len(model.words) - 1 if model.layer else PROMPTS[-1]
-    return tuple(n for n in PROMPTS if n <= max(1, most))
-
-
-def room(model: Model, prompt: int) -> int:
-    """Steps after a prompt of so many tokens: a real text ends with its last token."""
+def controls(model: Model) -> None:
+    """Draw the choice of what is read first: a sentence and its writer, or a prompt's length."""
     if model.trained is not None:
-        return max(1, min(MOST_WORDS - prompt, WRITTEN))
-    left = len(model.words) - prompt if model.layer else ROOM
-    return max(1, min(left, ROOM))
+        trained_layer.sentence()
+        _writer(model)
+    elif len(lengths := prompts(model)) > 1:
+        control("dec_prompt", options=lengths)
 
 
-def writers(model: Model) -> dict[str, str]:
-    """The variants whose trained models can write, each with what it is set by."""
-    found: dict[str, str] = {}
-    for variant in model.variants if model.trained is not None else ():
+def _writer(model: Model) -> None:
+    """Draw the choice of the trained model that writes, set by the first variant that it has."""
+    variants: dict[str, str] = {}
+    for variant in model.variants:
         if not isinstance(origin := model.origin(model.config(variant)), int):
-            found.setdefault(origin.code, variant)
-    return found
+            variants.setdefault(origin.code, variant)
+    control(
+        "variant",
+        widget="segmented_control",
+        label=t("decode.writer"),
+        shown=variants[writer(model)],
+        options=list(variants.values()),
+        write={variant: code.upper() for code, variant in variants.items()}.get,
+    )
 
 
-def writer(model: Model) -> str:
-    """The variant whose model writes: that which is chosen; empty without trained models."""
-    return model.origin(model.config()).code if model.trained is not None else ""
+def written(view: View) -> str:
+    """Say whose words a text grows by, and beyond what it was never trained; empty without any."""
+    if not view.writer:
+        return ""
+    said = [t("decode.written_by", writer=view.writer.upper())]
+    if INDEXED in trained.readable():
+        said.append(t("decode.indexed"))
+    if seeded := _by_weights(view)[1]:
+        said.append(t("decode.untrained", ways=seeded))
+    words, most = len(view.words), trained.load(view.writer).config.max_context
+    if words > most:
+        limits = {"most": count(most), "limit": count(MOST_WORDS)}
+        said.append(t("decode.beyond", words=count(words), **limits))
+    return sentences(said)
 
 
-def words(model: Model, prompt: int) -> Words:
-    """The tokens up to the last step: a real text's, words that a model writes, or numbers.
+def whose(view: View) -> str:
+    """Name the ways that have a real layer's weights; empty without one."""
+    loaded = view.model.layer
+    if not loaded:
+        return ""
+    real, seeded = _by_weights(view)
+    return t("decode.whose", name=real_layer.name(loaded), real=real, seeded=seeded)
 
-    Raises:
-        ValueError: a text that leaves no room for a step, or as `written`.
-    """
-    if model.layer and len(model.words) < 2:
-        raise ValueError(t("decode.too_short"))
-    if model.layer:
-        return model.words[: prompt + room(model, prompt)]
-    if model.trained is None:
-        return tuple(map(str, range(prompt + ROOM)))
-    if len(model.words) >= MOST_WORDS:
-        raise ValueError(t("decode.too_long", most=MOST_WORDS))
-    code, steps = writer(model), room(model, prompt)
-    return model.words + written(code, trained.load(code).written, model.words, steps)
+
+def _by_weights(view: View) -> tuple[str, str]:
+    """Return the ways with trained or real weights, and those with seeded ones."""
+    own, seeded = [], []
+    for code, way in view.ran.items():
+        named = seeded if isinstance(view.model.origin(way.config), int) else own
+        named.append(label(view.ways, code))
+    return joined(own), joined(seeded)
