@@ -286,22 +286,6 @@ def test_rank_zero_loses_all(opened):
     assert drawn(at, DRAWN)["errors"].layout["shapes"][0]["x0"] == 0
 
 
-def test_the_keys_error_is_that_of_numpys_svd(seen):
-    at = seen(PAGE, **LINK, **FALLING).at
-    h = hidden_states(WORDS, SEED, 36).astype(float)
-    layer = GroupedQueryAttention(CONFIG, seed=SEED, heads=(0, 1))
-    stacked = np.concatenate([layer.W_K.flatten(0, 1), layer.W_V.flatten(0, 1)]).astype(float)
-    left, values, right = np.linalg.svd(stacked, full_matrices=False)
-    wanted = np.arange(1, 37.0) ** -DECAY
-    wanted *= np.linalg.norm(values) / np.linalg.norm(wanted)
-    exact = left * wanted @ right
-    cut = left[:, :RANK] * wanted[:RANK] @ right[:RANK]
-    off = [np.linalg.norm(h @ (exact - cut)[rows].T) / np.linalg.norm(h @ exact[rows].T)
-           for rows in (slice(16), slice(16, 40))]  # fmt: skip
-    shown = [float(text.split()[0]) for text in list(metrics(at).values())[:2]]
-    assert shown == pytest.approx([100 * error for error in off], abs=0.051)
-
-
 def test_weights_that_fall_faster_lose_less_and_a_latent_is_as_large_as_its_heads_allow(opened):
     at = opened(PAGE, **LINK, **RANDOM)
     assert control(at, "cmp_decay").disabled

@@ -31,7 +31,7 @@ def lead(view: View) -> tuple[str, str]:
     read = {code: view.layers * view.cost(code).cache_read_bytes for code in view.ways}
     values = _chosen_and_all(view, view.shown)
     line = t(
-        f"compute.line_after_{view.phase}",
+        f"compute.line_after_{view.chosen.phase}",
         model=of_model(view.model),
         name=variant_name(view.shown),
         dense=label(view.ways, view.dense),
@@ -48,9 +48,9 @@ def lead_indexed(view: View) -> tuple[str, str]:
     turn = choosing_wins(view)
     values = _chosen_and_all(view, INDEXED) | {"model": of_model(view.model)}
     if turn is None:
-        return t("compute.never"), t(f"compute.line_indexed_never_{view.phase}", **values)
+        return t("compute.never"), t(f"compute.line_indexed_never_{view.chosen.phase}", **values)
     number = t("compute.from_tokens", tokens=count(turn))
-    return number, t(f"compute.line_indexed_{view.phase}", **values, turn=count(turn))
+    return number, t(f"compute.line_indexed_{view.chosen.phase}", **values, turn=count(turn))
 
 
 def _chosen_and_all(view: View, chosen: str) -> dict[str, str]:
@@ -69,8 +69,8 @@ def question(view: View) -> Question | None:
     sizes = {name: count(n) for name in OF_THE_WHY if (n := vars(config).get(name))}
     dense = label(view.ways, view.dense)
     return decades(
-        f"compute_{view.phase}_{code}",
-        t(f"compute.guess_later_{view.phase}", name=variant_name(code), dense=dense),
+        f"compute_{view.chosen.phase}_{code}",
+        t(f"compute.guess_later_{view.chosen.phase}", name=variant_name(code), dense=dense),
         turn,
         (1, LONGEST),
         say=lambda n: tokens(count(n)),

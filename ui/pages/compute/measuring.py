@@ -8,7 +8,7 @@ import streamlit as st
 from mla_engine.lazy import LazyModule
 from ui.pages.compute import run
 from ui.pages.compute.roof import table, under_roof
-from ui.pages.compute.run import Timed, Trial
+from ui.pages.compute.run import Trial
 from ui.pages.compute.view import View
 from ui.parts import measure, prose
 from ui.parts.charts import show
@@ -18,6 +18,8 @@ from ui.words.numbers import clock, count, giga, share, times
 from ui.words.text import t
 
 pd = LazyModule("pandas")
+
+Taken = Mapping[str, tuple[Trial, float]]  # code -> what was timed, and its seconds
 
 
 def _ask(asked: tuple | None) -> None:
@@ -43,7 +45,7 @@ def draw(view: View) -> None:
         trials, taken = run.trials(view.ways, *call), {}
         for code, trial in trials.items():
             bar.progress(len(taken) / len(trials), label(view.ways, code))
-            taken[code] = Timed(trial, run.seconds(trial))
+            taken[code] = trial, run.seconds(trial)
         kernel = run.kernel_seconds(trials["mla_absorbed"])
     except ValueError as error:
         prose.refused(error)
@@ -63,15 +65,15 @@ def draw(view: View) -> None:
         prose.say(_kernel(mla, kernel))
 
 
-def _roof(view: View, taken: Mapping[str, Timed]) -> None:
+def _roof(view: View, taken: Taken) -> None:
     """Draw what was measured under this machine's own roof."""
     here, modelled, reached, both = machine(), {}, {}, {}
-    for code, one in taken.items():
-        cost = one.trial.cost()
+    for code, (trial, seconds) in taken.items():
+        cost = trial.cost()
         intensity = cost.flops_per_byte
         modelled[code] = (intensity, here.attainable(intensity))
-        reached[code] = (intensity, cost.total_flops / one.seconds)
-        both[code] = f"{clock(here.seconds(cost))} / {clock(one.seconds)}"
+        reached[code] = (intensity, cost.total_flops / seconds)
+        both[code] = f"{clock(here.seconds(cost))} / {clock(seconds)}"
     show(
         under_roof(view.ways, here, modelled, reached),
         "measured_roof",
@@ -108,21 +110,20 @@ def _kernel(trial: Trial, seconds: float) -> str:
     )
 
 
-def _table(view: View, taken: Mapping[str, Timed]) -> "pd.DataFrame":
+def _table(view: View, taken: Taken) -> "pd.DataFrame":
     """Return the bound, the measured time and their ratio of each way."""
     here, rows = machine(), {}
-    for code, one in taken.items():
-        bound = here.seconds(one.trial.cost())
-        texts = clock(bound), clock(one.seconds), times(one.seconds / bound)
-        rows[label(view.ways, code)] = texts
+    for code, (trial, seconds) in taken.items():
+        bound = here.seconds(trial.cost())
+        rows[label(view.ways, code)] = clock(bound), clock(seconds), times(seconds / bound)
     return table(rows, "bound", "measured", "ratio")
 
 
-def _numbers(taken: Mapping[str, Timed]) -> "pd.DataFrame":
+def _numbers(taken: Taken) -> "pd.DataFrame":
     """Return modelled and measured, for the download."""
     here, rows = machine(), []
-    for code, one in taken.items():
-        trial, cost = one.trial, one.trial.cost()
+    for code, (trial, seconds) in taken.items():
+        cost = trial.cost()
         rows.append(
             {
                 "way": code,
@@ -133,7 +134,7 @@ def _numbers(taken: Mapping[str, Timed]) -> "pd.DataFrame":
                 "flop": cost.total_flops,
                 "bytes": cost.total_bytes,
                 "modelled_seconds": here.seconds(cost),
-                "measured_seconds": one.seconds,
+                "measured_seconds": seconds,
                 "device": here.name,
             }
         )

@@ -57,12 +57,12 @@ def question(view: View) -> Question | None:
         return after.question(view)
     slow, fast = ("mha", "mla_absorbed") if view.decoding else ("mla_absorbed", "mla_each")
     return decades(
-        f"compute_{view.phase}",
-        t(f"compute.guess_{view.phase}"),
+        f"compute_{view.chosen.phase}",
+        t(f"compute.guess_{view.chosen.phase}"),
         view.seconds(slow) / view.seconds(fast),
         (1, 1000),
         say=times,
-        why=t(f"compute.guess_{view.phase}_why"),
+        why=t(f"compute.guess_{view.chosen.phase}_why"),
         hides=() if view.decoding else ("lead",),
     )
 
@@ -175,7 +175,7 @@ def _costs(view: View) -> "pd.DataFrame":
         rows.append(
             {
                 "way": code,
-                "phase": view.phase,
+                "phase": chosen.phase,
                 "context": chosen.context,
                 "query_tokens": chosen.queries if view.decoding else chosen.context,
                 "batch": chosen.batch,

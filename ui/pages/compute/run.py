@@ -40,14 +40,6 @@ class Trial:
         return costs.decode(self.way.config, self.context, self.way.form, **given)
 
 
-@dataclass(frozen=True)
-class Timed:
-    """A trial and the time that it took here."""
-
-    trial: Trial
-    seconds: float
-
-
 def trials(ways: Mapping[str, Way], decoding: bool, context: int, queries: int) -> dict[str, Trial]:
     """Return every way, with heads, context and queries halved until the machine can run all.
 

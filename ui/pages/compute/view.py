@@ -71,14 +71,9 @@ class View:
     chosen: SimpleNamespace
 
     @property
-    def phase(self) -> str:
-        """The call that is counted: "decode" or "prefill"."""
-        return self.chosen.phase
-
-    @property
     def decoding(self) -> bool:
         """True if a decode step is counted."""
-        return self.phase == "decode"
+        return self.chosen.phase == "decode"
 
     @property
     def layers(self) -> int:
