@@ -3,7 +3,7 @@
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.real_models import PAGE, controls, kinds, words
+from ui.pages.real_models import PAGE, families, kind_of, uploads
 from ui.pages.real_models import view as views
 from ui.parts import maps, prose, real_layer
 from ui.words.text import t
@@ -16,8 +16,8 @@ with page.frame(PAGE) as frame:
         view, error = None, refusal
 
     if view:
-        kind = kinds.of(view)
-        prose.lead(*kind.lead(view), kind.look(view))
+        kind = kind_of(view)
+        prose.lead(*kind.lead(), kind.look())
     else:
         prose.say(t("real_models.look_empty"))
 
@@ -25,20 +25,20 @@ with page.frame(PAGE) as frame:
     with side:
         if view:
             maps.controls.head_control()
-            prose.say(kind.chosen(view))
-            kind.cell(view)
+            prose.say(kind.of_head())
+            kind.cell()
         real_layer.controls(own_place=True)
-        controls.activations()
+        uploads.activations()
     if view:
         with pictures:
-            kind.first(view)
-        kind.below(view)
-        kind.listen(view)
+            kind.first()
+        kind.below()
+        kind.listen()
     else:
         with pictures:
             if error:
                 prose.refused(error)
             real_layer.demo_button()
-            prose.say(words.families())
+            prose.say(families())
             prose.say(t("real_models.demo_how"))
     frame.view = view

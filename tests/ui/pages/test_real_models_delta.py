@@ -13,7 +13,7 @@ from transformers.models.kimi_linear import modeling_kimi_linear as kimi
 
 from tests.ui.maps import numbers_of, sizes_of
 from tests.ui.screen import chart_of, charts, clicked, csv, lead, prose, statement
-from ui.pages.real_models import run
+from ui.pages.real_models import view
 
 PAGE = "pages/real_models.py"
 TEXT = "The cat sat on the mat and looked at the moon. The sea and the cat."
@@ -226,7 +226,7 @@ def test_no_chart_of_logits_or_latents_stands_empty(shown):
 def test_heads_read_in_blocks_are_the_same_as_at_once(shown, layer, downloads, monkeypatch):
     heads = layer.beta.shape[1]
     parts = [tuple(range(2)), tuple(range(2, heads))]
-    monkeypatch.setattr(run, "blocks", lambda config, tokens: parts)
+    monkeypatch.setattr(view, "blocks", lambda config, tokens: parts)
     app = shown(real_matrix="W_A")
     (_, middle, _) = ends(chart_of(app, f"Half-lives of {heads} heads"))
     np.testing.assert_allclose(middle, middles(half_lives(layer)), **CLOSE)
@@ -236,7 +236,7 @@ def test_heads_read_in_blocks_are_the_same_as_at_once(shown, layer, downloads, m
 
 
 def test_a_head_that_forgets_nothing_is_told_as_such(opened, hybrids, monkeypatch):
-    monkeypatch.setattr("ui.pages.real_models.kinds.delta.MOST", 1.0)
+    monkeypatch.setattr("ui.pages.real_models.delta.MOST", 1.0)
     link = {"source": hybrids["kimi"], "layer": "0", "text": "the cat and the sea"}
     app = opened(PAGE, **link)
     assert "over 1 tokens" in statement(app)

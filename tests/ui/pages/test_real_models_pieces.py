@@ -33,7 +33,7 @@ from tests.ui.pages.test_real_models_input import (
     ticks,
 )
 from tests.ui.screen import charts, statement
-from ui.pages.real_models import layers, run, uploads
+from ui.pages.real_models import layers, uploads, view
 
 
 def balance(folder: str, layer: int, text: str = WORDS) -> list[float]:
@@ -69,7 +69,7 @@ def test_layers_are_compared_on_request_and_kept(opened, demo, monkeypatch):
     assert last_map(app) == pytest.approx(np.array(expected), abs=1e-5)
     assert app.dataframe[0].value.shape == (LAYERS * HEADS, 5)
     assert "Stop" not in labels(app), "there is nothing left to stop"
-    monkeypatch.setattr(run, "logit_shares", None)
+    monkeypatch.setattr(layers, "logit_shares", None)
     app.number_input(key="map_head:en").set_value(5).run()
     assert not app.exception, "each layer's result is kept"
 
@@ -173,7 +173,7 @@ def test_a_server_that_cannot_keep_a_file_says_so(opened, demo, models, monkeypa
 
 
 def test_heads_read_in_blocks_are_the_same_as_at_once(opened, demo, monkeypatch):
-    monkeypatch.setattr(run, "blocks", lambda config, tokens: [(0, 1, 2), (3, 4, 5), (6, 7)])
+    monkeypatch.setattr(view, "blocks", lambda config, tokens: [(0, 1, 2), (3, 4, 5), (6, 7)])
     app = opened(PAGE, source=demo, text=WORDS, layer="3", map_head="7")
     shares = balance(demo, 3)
     positional = sum(share > 0.5 for share in shares)
@@ -184,10 +184,10 @@ def test_heads_read_in_blocks_are_the_same_as_at_once(opened, demo, monkeypatch)
 
 def test_a_large_layer_is_read_in_few_blocks():
     config = PRESETS["deepseek-v3"].config
-    blocks = run.blocks(config, 16)
+    blocks = view.blocks(config, 16)
     assert [head for block in blocks for head in block] == list(range(128))
     assert len(blocks) == 8
-    assert len(run.blocks(PRESETS["deepseek-v2-lite"].config, 16)) == 1
+    assert len(view.blocks(PRESETS["deepseek-v2-lite"].config, 16)) == 1
 
 
 def test_one_token_has_nothing_to_compare(opened, demo, models):

@@ -1,21 +1,60 @@
 """Real models: one attention of a checkpoint, its maps or state, matrices and kinds of heads."""
 
-from ui.pages.real_models import code, snippet
-from ui.pages.real_models.settings import SETTINGS
-from ui.pages.real_models.view import mend
-from ui.settings.page import ANY_LAYER, Page
+from mla_engine.checkpoints import hidden_states, load_attention
+from mla_engine.checkpoints.families import FAMILIES
+from mla_engine.studies.spectra import spectra
+from ui.engine.layers import form_of
+from ui.pages.real_models import layers, matrices
+from ui.pages.real_models.delta import Delta
+from ui.pages.real_models.kinds import Grouped, Kind, Latent
+from ui.pages.real_models.pooled import Pooled
+from ui.pages.real_models.view import MEASURES, View, mend
+from ui.parts.snippet import made
+from ui.settings.page import ANY_LAYER, Functions, Page, Recipe, joined
+from ui.words.text import t
+
+KINDS = {"grouped": Grouped, "latent": Latent, "pooled": Pooled, "delta": Delta}
+
+
+def kind_of(view: View) -> Kind:
+    """Return the kind of a layer; of mechanisms without one of their own only the maps."""
+    return KINDS.get(view.mechanism, Kind)(view)
+
+
+def families() -> str:
+    """Return the sentence on the model_types that can be read, as they stand in config.json."""
+    return t("real_models.families", families=", ".join(f"`{name}`" for name in FAMILIES))
+
+
+def ran(view: View) -> Functions:
+    """Return what read the layer and its input, made its maps, and measured its heads."""
+    form = form_of(view.config, view.maps.run.form)
+    of_maps = tuple(filter(None, (form.columns, form.read)))
+    measured = (MEASURES[view.mechanism], spectra) if view.measured else ()
+    return (load_attention, hidden_states, *of_maps, *measured)
+
+
+def recipe(view: View) -> Recipe:
+    """Return the template and the values that make the numbers of the page's title."""
+    template = view.mechanism if view.mechanism in KINDS else "plain"
+    if template == "plain" and view.topk:
+        template = "choosing"
+    if template == "pooled" and not view.maps.run.entries:
+        template = "window"
+    return template, made(view.maps.model, view.config, None)
+
 
 PAGE = Page(
     name="real_models",
     group="explore",
     order=3,
-    settings=SETTINGS,
+    settings=joined(matrices.SETTINGS, layers.SETTINGS),
     sizes=False,
     real_layers=ANY_LAYER,
     every_kind=True,
     lecture=("source", "layer", "map_head"),
     mend=mend,
-    code=code.ran,
-    snippet=snippet.recipe,
+    code=ran,
+    snippet=recipe,
     uploads=True,
 )

@@ -1,44 +1,67 @@
 """Content and position over several layers: one layer after the other, each kept."""
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 
+import numpy as np
 import streamlit as st
+import torch
+from torch import Tensor
 
-from mla_engine import budget
-from mla_engine.studies.logit_shares import LogitShares
-from ui.engine import real_layer
+from mla_engine import budget, figures
+from mla_engine.lazy import LazyModule
+from mla_engine.studies.logit_shares import LogitShares, logit_shares, table
+from ui.engine import layers as engine
+from ui.engine import queue, real_layer, shared_cache
 from ui.engine.real_layer import RealLayer
-from ui.pages.real_models import charts, controls
-from ui.pages.real_models.run import Reach, all_latent, measured, reach
-from ui.pages.real_models.view import View, with_bar
-from ui.parts import prose
+from ui.pages.real_models.view import View, blocks, joined, with_bar
+from ui.parts import charts, prose
+from ui.parts.charts import map_words
+from ui.settings import state
+from ui.settings.page import LATENT_LAYER
+from ui.settings.parsers import Setting, flag
 from ui.words.numbers import count, size
 from ui.words.text import t
 
+pd = LazyModule("pandas")
+
+SETTINGS = {"real_layers": Setting(False, flag)}  # whether all layers are compared
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The number of layers whose inputs can be had here, and the next one's size."""
+
+    layers: int
+    read_bytes: int  # to have their inputs
+    next_bytes: int | None  # in memory; None where every layer is within reach
+
 
 def section(view: View) -> None:
-    """The share of position by layer and head, computed when it is asked for."""
+    """Draw the share of position by layer and head, computed when it is asked for."""
     if real_layer.plan(view.loaded).n_layers < 2:
         return
     st.subheader(t("real_models.layers_title"), anchor=False)
-    if not all_latent(view.loaded):
+    if set(real_layer.plan(view.loaded).mechanisms) != {LATENT_LAYER}:  # as a hybrid's
         prose.note(t("real_models.layers_mixed"))
         return
     first, limit = replace(view.loaded, layer=0, activations=""), budget.limit_bytes()
     try:
         found = reach(first, limit)
         _said(view.loaded, found, limit)
-        if view.every_layer:
-            charts.layers(_all(first, found.layers))
+        if view.chosen.layers:
+            _draw(_all(first, found.layers))
         else:
             prose.note(t("real_models.layers_read", size=size(found.read_bytes)))
-            controls.begin()
+            label, compare = t("real_models.layers_begin"), partial(state.change, real_layers=True)
+            st.button(label, on_click=compare, icon=":material/layers:")
     except ValueError as error:
         prose.refused(error)
 
 
 def _said(loaded: RealLayer, found: Reach, limit: int) -> None:
-    """Return which layers there are, and which are left out and why."""
+    """Say which layers there are, and which are left out and why."""
     prose.say(t("real_models.layers_look", layers=count(found.layers)))
     if found.next_bytes is not None:
         sizes = {"needed": size(found.next_bytes), "limit": size(limit)}
@@ -48,11 +71,78 @@ def _said(loaded: RealLayer, found: Reach, limit: int) -> None:
 
 
 def _all(first: RealLayer, n_layers: int) -> dict[int, LogitShares]:
-    """Every layer within reach, with progress and a way to stop between two of them."""
+    """Return every layer within reach, with progress and a way to stop between two of them."""
     place, ending, told = st.empty(), st.empty(), t("real_models.layers_running")
-    with ending:
-        controls.stop()
+    stop = partial(state.change, real_layers=False)
+    ending.button(t("real_models.layers_stop"), on_click=stop)
     place.progress(0.0, told)
     done = dict(with_bar(measured(first, n_layers), place, told))
     ending.empty()
     return done
+
+
+@shared_cache.cached
+def reach(loaded: RealLayer, limit: int) -> Reach:
+    """The layers whose input fits the memory budget of `limit` bytes: they are the first ones.
+
+    Raises:
+        CheckpointError: as `real_layer.inputs`.
+    """
+    last = real_layer.plan(loaded).n_layers
+    found = real_layer.needed(replace(loaded, layer=0))
+    for layer in range(1, last):
+        deeper = real_layer.needed(replace(loaded, layer=layer))
+        if deeper.memory_bytes > limit:
+            return Reach(layer, found.read_bytes, deeper.memory_bytes)
+        found = deeper
+    return Reach(last, found.read_bytes, None)
+
+
+def measured(loaded: RealLayer, n_layers: int) -> Iterator[tuple[tuple[int, LogitShares], float]]:
+    """Layer after layer and its shares, with the share that is done; each layer is kept."""
+    inputs = _inputs(loaded, n_layers)
+    for layer in range(n_layers):
+        shares = _shares(replace(loaded, layer=layer), inputs[layer])
+        yield (layer, shares), (layer + 1) / n_layers
+
+
+@shared_cache.cached
+def _inputs(loaded: RealLayer, n_layers: int) -> Mapping[int, Tensor]:
+    """Return the input of each of the first layers, h [1,t,d], by one run of the beginning."""
+    return real_layer.inputs_of_layers(loaded, n_layers)
+
+
+@shared_cache.cached(key=lambda loaded, _: loaded)
+def _shares(loaded: RealLayer, h: Tensor) -> LogitShares:
+    """Return the shares of all heads of one layer, some heads at a time."""
+    config, found = real_layer.plan(loaded).config, []
+    for heads in blocks(config, h.shape[1]):
+        layer = engine.real(config, loaded, heads, torch.float32)
+        with queue.turn(), torch.inference_mode():
+            found.append(logit_shares(layer(h.to(engine.DEVICE))))
+    return joined(found)
+
+
+def _draw(found: Mapping[int, LogitShares]) -> None:
+    """Draw the share of position by layer and head."""
+    balance = np.stack([shares.balance.numpy() for shares in found.values()])
+    fig = partial(
+        figures.share_map,
+        balance,
+        axes=(t("real_models.layer"), t("real_models.head")),
+        name=t("real_models.position"),
+        words=map_words(),
+    )
+    most = int(np.nan_to_num(balance).mean(1).argmax())
+    n_layers, n_heads = map(count, balance.shape)
+    alt = t("real_models.alt_layers", layers=n_layers, heads=n_heads, most=count(most))
+    rows = numbers(found)
+    charts.show(fig, "chart:real_layers", alt=alt, data=lambda: rows, file="layers.csv")
+    with st.expander(t("real_models.layers_table")):
+        st.dataframe(rows, hide_index=True)
+
+
+def numbers(layers: Mapping[int, LogitShares]) -> "pd.DataFrame":
+    """Every layer and head, its columns in the reader's language."""
+    rows = pd.DataFrame(table(layers))
+    return rows.rename(columns={name: t(f"real_models.{name}") for name in rows.columns})

@@ -8,15 +8,48 @@ import os
 import threading
 from pathlib import Path
 
+import streamlit as st
+
+from mla_engine.checkpoints import CheckpointError
 from mla_engine.lazy import LazyModule
+from ui.engine import real_layer
 from ui.engine.folders import folders
+from ui.parts import prose
+from ui.settings import state
 from ui.settings.server import server
+from ui.settings.visit import visit
+from ui.words.text import safe, t
 
 quota = LazyModule("mla_engine.checkpoints.quota")
 
 MOST_MIB = 64
 PLACE = "activations"
+FILE = "activations:file"  # the key of the box for a file
 GIB, SHARE = 2**30, 4  # uploads may fill a quarter of the disk quota
+
+
+def activations() -> None:
+    """Draw the box for a file of the reader's own activations, where a real layer is chosen."""
+    if real_layer.chosen() or visit().failed:
+        st.file_uploader(
+            t("real_models.upload"),
+            type="safetensors",
+            key=FILE,
+            on_change=_take,
+            max_upload_size=MOST_MIB,
+        )
+
+
+def _take() -> None:
+    """Use the file that was given, if this server can keep it."""
+    if (file := st.session_state[FILE]) is None:
+        return
+    try:
+        state.change(activations=keep(file.getvalue()))
+    except CheckpointError as refusal:
+        prose.refused(refusal)
+    except OSError as error:
+        st.error(t("real_models.not_kept", reason=safe(str(error.strerror))))
 
 
 def keep(data: bytes) -> str:

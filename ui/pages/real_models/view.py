@@ -1,28 +1,42 @@
-"""The view of the page: one attention of a checkpoint over the reader's text."""
+"""One attention of a checkpoint over the reader's text: its maps, and what all its heads do."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import streamlit as st
+import torch
+from torch import Tensor
 
 from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
-from mla_engine.studies.spectra import Spectrum
-from ui.engine import real_layer
+from mla_engine.delta.reading import Memory, memory
+from mla_engine.layer import AttentionLayer
+from mla_engine.pooled.reading import Given, given
+from mla_engine.studies.logit_shares import LogitShares, logit_shares
+from mla_engine.studies.spectra import Spectrum, spectra
+from ui.engine import layers, queue, real_layer, shared_cache
 from ui.engine.model import present
 from ui.engine.real_layer import RealLayer
-from ui.pages.real_models import run
-from ui.pages.real_models.run import Measured
 from ui.parts.maps import view as maps_of
+from ui.parts.maps.run import block_of_heads
 from ui.parts.maps.view import Maps
 from ui.settings import state
-from ui.settings.page import Note
+from ui.settings.page import LATENT_LAYER, Note
 from ui.settings.visit import visit
 from ui.streamlit_internals import DeltaGenerator
 from ui.words.text import t
 
 MAPS = "attention_maps"  # the page whose settings of a head and a cell hold here too
+FEWEST_HEADS = 16  # of a block: each reads the layer again
+Measured = LogitShares | Given | Memory
+Block = tuple[Measured, dict[str, Spectrum]]
+MEASURES: Mapping[str, Callable[..., Measured]] = {  # of a trace, by the mechanism of its layer
+    LATENT_LAYER: logit_shares,
+    "pooled": given,
+    "delta": memory,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +47,13 @@ class View:
         maps: of the chosen head.
         measured: of every head, by the layer's kind; None of one without, or of one token of MLA.
         spectra: of the matrices of every head, by the matrix; empty where nothing is measured.
-        wanted: the matrix that is set.
-        every_layer: whether all layers are compared.
+        chosen: the page's own settings.
     """
 
     maps: Maps
     measured: Measured | None
     spectra: Mapping[str, Spectrum]
-    wanted: str
-    every_layer: bool
+    chosen: SimpleNamespace
 
     @property
     def loaded(self) -> RealLayer:
@@ -66,7 +78,8 @@ class View:
     @property
     def matrix(self) -> str:
         """The matrix that is shown: the one that is set, or the first that this kind has."""
-        return self.wanted if self.wanted in self.spectra else next(iter(self.spectra))
+        wanted = self.chosen.matrix
+        return wanted if wanted in self.spectra else next(iter(self.spectra))
 
     @property
     def topk(self) -> int:
@@ -97,15 +110,14 @@ def view() -> View | None:
     """
     if real_layer.chosen() is None:
         return None
-    s, maps = state.chosen("real_models"), maps_of.chosen(state.chosen(MAPS))
-    chosen = (s.matrix, s.layers)
+    chosen, maps = state.chosen("real_models"), maps_of.chosen(state.chosen(MAPS))
     config, words = maps.run.config, maps.run.words
-    if not run.can_measure(config, len(words)):
-        return View(maps, None, {}, *chosen)
-    pieces = run.pieces(maps.model.layer, config, words)
+    if not _can_measure(config, len(words)):
+        return View(maps, None, {}, chosen)
+    pieces = _pieces(maps.model.layer, config, words)
     done = list(with_bar(pieces, st.empty(), t("real_models.all_heads")))
-    measured = run.joined([one for one, _ in done])
-    return View(maps, measured, run.joined_spectra([of for _, of in done]), *chosen)
+    measured = joined([one for one, _ in done])
+    return View(maps, measured, _joined_spectra([of for _, of in done]), chosen)
 
 
 def with_bar(pieces: Iterator, place: DeltaGenerator, told: str) -> Iterator:
@@ -115,3 +127,63 @@ def with_bar(pieces: Iterator, place: DeltaGenerator, told: str) -> Iterator:
             place.progress(done, told)
         yield result
     place.empty()
+
+
+def _can_measure(config: AttentionConfig, tokens: int) -> bool:
+    """Tell whether all heads of a layer are measured: of MLA, whose keys have two parts."""
+    key = mechanisms.of(config).key
+    return key in MEASURES and (tokens > 1 or key != LATENT_LAYER)
+
+
+def blocks(config: AttentionConfig, tokens: int) -> list[tuple[int, ...]]:
+    """All heads in blocks that take a moment each."""
+    size = max(len(block_of_heads(config, tokens, 0, 0)), FEWEST_HEADS)
+    return [
+        tuple(range(first, min(first + size, config.n_heads)))
+        for first in range(0, config.n_heads, size)
+    ]
+
+
+def _pieces(
+    loaded: RealLayer, config: AttentionConfig, words: tuple[str, ...]
+) -> Iterator[tuple[Block, float]]:
+    """Block after block of all heads, with the share that is done."""
+    parts = blocks(config, len(words))
+    for done, heads in enumerate(parts, start=1):
+        yield _block(config, loaded, words, heads), done / len(parts)
+
+
+@shared_cache.cached
+def _block(
+    config: AttentionConfig, loaded: RealLayer, words: tuple[str, ...], heads: tuple[int, ...]
+) -> Block:
+    """Return what some heads do on these words, and the spectra of their matrices.
+
+    Raises:
+        ValueError, MemoryBudgetError: in the engine's words.
+    """
+    measure = MEASURES[mechanisms.of(config).key]
+    with queue.turn(), torch.inference_mode():
+        layer, h = _weights(config, loaded, heads), layers.hidden(words, loaded, config.d_model)
+        return measure(layer(h)), spectra(layer)
+
+
+def _weights(config: AttentionConfig, loaded: RealLayer, heads: tuple[int, ...]) -> AttentionLayer:
+    """These heads: those of a whole layer shared with the maps, others read for this once."""
+    if len(heads) == config.n_heads:
+        return layers.layer(config, loaded, heads)
+    return layers.real(config, loaded, heads, torch.float32)
+
+
+def joined(found: list[Measured]) -> Measured:
+    """Join the results of some heads to those of all; heads are each tensor's first axis."""
+    tensors = [name for name, value in vars(found[0]).items() if isinstance(value, Tensor)]
+    return replace(
+        found[0], **{name: torch.cat([vars(one)[name] for one in found]) for name in tensors}
+    )
+
+
+def _joined_spectra(found: list[dict[str, Spectrum]]) -> dict[str, Spectrum]:
+    """The spectra of all heads by matrix, from those of some."""
+    values = {name: torch.cat([one[name].singular_values for one in found]) for name in found[0]}
+    return {name: replace(one, singular_values=values[name]) for name, one in found[0].items()}

@@ -1,0 +1,186 @@
+"""A layer by its kind: what it does, what its chosen head does, and the pictures of both."""
+
+import math
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from mla_engine import costs, figures, mechanisms
+from mla_engine.lazy import LazyModule
+from ui.engine import real_layer
+from ui.pages.real_models import layers
+from ui.pages.real_models.matrices import cached, matrices
+from ui.pages.real_models.view import View
+from ui.parts import charts, maps, prose
+from ui.words import numbers
+from ui.words.numbers import count, digits, share, size
+from ui.words.text import t
+
+pd = LazyModule("pandas")
+
+BITS_16 = 2  # bytes a number, as caches are told in 16 bits
+ROLES = {"content": "latent", "position": "rope", "shared": "score"}
+
+
+class Kind:
+    """A layer of which only the maps are shown, such as MLA that reads chosen keys."""
+
+    def __init__(self, view: View) -> None:
+        self.view, self.maps = view, view.maps
+        self.heads = count(view.config.n_heads)
+        self.facts = {"layer": count(view.loaded.layer), "name": real_layer.title(view.loaded)}
+
+    def lead(self) -> tuple[str, str]:
+        """Return the title's number and sentence: kind, heads, and how many keys are chosen."""
+        said = numbers.heads(self.view.config.n_heads)
+        kind = mechanisms.of(self.view.config).kind(self.view.config)
+        values = self.facts | {"kind": kind}
+        if topk := self.view.topk:
+            chosen = {"heads": self.heads, "topk": count(topk)}
+            return said, t("real_models.line_choosing", **values, **chosen)
+        return said, t("real_models.line_plain", heads=said, **values)
+
+    def look(self) -> str:
+        """Return the sentence on what to compare."""
+        return t("real_models.look_grouped")
+
+    def of_head(self) -> str:
+        """Return what the chosen head does; empty where nothing is measured."""
+        return ""
+
+    def cell(self) -> None:
+        """Draw the choice of a cell by its words."""
+        maps.controls.cell_controls(self.maps.run.words, self.maps.columns)
+
+    def listen(self) -> None:
+        """Take clicks on the pictures."""
+        maps.controls.listen(self.maps)
+
+    def first(self) -> None:
+        """Draw the maps, and say what else is not shown."""
+        self.draw_maps()
+        st.info(t(f"real_models.{self.gap()}"))
+
+    def gap(self) -> str:
+        """Return the key of the text on what is not shown."""
+        return "choosing" if self.view.topk else "plain"
+
+    def draw_maps(self, *under: str) -> None:
+        """Draw all heads at a glance, and the chosen one with the sentences below it."""
+        heads, one_head = st.columns([7, 9], gap="medium")
+        with heads:
+            prose.say(maps.words.caption(self.maps))
+            maps.charts.thumbnails(self.maps)
+        with one_head:
+            prose.say(maps.words.large(self.maps))
+            maps.charts.large(self.maps)
+            for sentence in under:
+                prose.say(sentence)
+
+    def below(self) -> None:
+        """Draw what stands below the first pictures."""
+        self.draw_parts()
+
+    def draw_parts(self) -> None:
+        """Draw the way from logits to attention."""
+        st.subheader(t("maps.parts_title"), anchor=False)
+        maps.charts.parts(self.maps)
+
+    def by_head(self, columns: dict[str, object]) -> "pd.DataFrame":
+        """Return a table with a row for each head, the layer and head first."""
+        layer, head = t("real_models.layer"), t("real_models.head")
+        of_heads = {layer: self.view.loaded.layer, head: range(self.view.config.n_heads)}
+        return pd.DataFrame(of_heads | columns)
+
+    def cache_sizes(self) -> dict[str, str]:
+        """Return what a cache holds after the text, by part."""
+        parts = costs.kept_parts(self.view.config, len(self.maps.run.words), BITS_16)
+        return {part.code: size(part.n_bytes) for part in parts}
+
+
+class Grouped(Kind):
+    """A layer that keeps keys and values: its maps."""
+
+    def lead(self) -> tuple[str, str]:
+        """Return how many heads read how many KV heads."""
+        values = {"heads": self.heads, "groups": count(self.view.config.n_kv_heads)}
+        said = t("real_models.line_grouped", **self.facts, **values)
+        return numbers.heads(self.view.config.n_heads), said
+
+    def gap(self) -> str:
+        """Return the key of the text on what is not shown: it has no latent."""
+        return "no_latent"
+
+
+class Latent(Kind):
+    """A layer of MLA: heads of content and of position, what is cached, matrices, other layers."""
+
+    def lead(self) -> tuple[str, str]:
+        """Return how many heads look at places more than at words."""
+        view = self.view
+        if view.measured is None:
+            said = t("real_models.line_one", heads=self.heads, **self.facts)
+            return numbers.heads(view.config.n_heads), said
+        positional = count(int((view.balance > 0.5).sum()))
+        number = t("common.out_of", n=positional, all=self.heads)
+        return number, self._say("line", positional=positional, heads=self.heads, **self.facts)
+
+    def _say(self, key: str, **values: str) -> str:
+        """Return a text on content and position; without a rotation, on own and shared keys."""
+        return t(f"real_models.{key}{'' if self.view.of_places else '_shared'}", **values)
+
+    def look(self) -> str:
+        """Return the sentence on what to compare."""
+        return self._say("look") if self.view.measured else super().look()
+
+    def of_head(self) -> str:
+        """Tell whether the chosen head looks at words or places; "" where one token has neither."""
+        if self.view.measured is None:
+            return ""
+        position, head = float(self.view.balance[self.maps.head]), count(self.maps.head)
+        if math.isnan(position):
+            return t("real_models.kind_flat", head=head)
+        if position > 0.5:
+            return self._say("kind_position", head=head, share=share(position))
+        return self._say("kind_content", head=head, share=share(1 - position))
+
+    def first(self) -> None:
+        """Draw the maps, and what the logits of every head are made of."""
+        self.draw_maps()
+        if self.view.measured is None:
+            st.info(t("real_models.one_token"))
+            return
+        st.subheader(self._say("shares_title"), anchor=False)
+        prose.say(self._say("shares_look"))
+        self._shares()
+
+    def _shares(self) -> None:
+        """Draw content, position and what they share of each head's logit variance."""
+        view, found = self.view, self.view.measured
+        own = ("content", "position") if view.of_places else ("own_keys", "shared_key")
+        names = [t(f"real_models.{name}") for name in (*own, "shared")]
+        amounts = (found.content, found.position, found.shared)
+        fig = partial(
+            figures.head_shares,
+            range(view.config.n_heads),
+            {of: part.numpy() for of, part in zip(names, amounts, strict=True)},
+            roles=tuple(ROLES.values()),
+            axes=(t("real_models.head"), t("real_models.share")),
+        )
+        most = int(np.nan_to_num(view.balance).argmax())
+        values = {"most": count(most), "share": digits(float(view.balance[most]), 2)}
+        alt = self._say("alt_shares", heads=self.heads, **values)
+        rows = layers.numbers({view.loaded.layer: found})
+        rows.columns = [*rows.columns[:2], *names]
+        charts.show(fig, "real:shares", alt=alt, data=lambda: rows, file="heads.csv")
+
+    def below(self) -> None:
+        """Draw the way from logits to attention, what is cached, the matrices, other layers."""
+        self.draw_parts()
+        if self.view.measured is None:
+            return
+        st.subheader(t("real_models.latents_title"), anchor=False)
+        cached(self.view, "c_KV", "k_R")
+        matrices(self.view)
+        layers.section(self.view)
