@@ -8,6 +8,7 @@ from ui.frame import page
 from ui.pages.sparse import PAGE, answers, keys, published
 from ui.pages.sparse.view import view
 from ui.parts import prose, questions, sections
+from ui.parts.control import control
 from ui.words.text import t
 
 with page.frame(PAGE) as frame:
@@ -25,7 +26,7 @@ with page.frame(PAGE) as frame:
         questions.ask(answers.question, shown)
         few, asking = st.columns([6, 5], gap="medium")
         with few:
-            keys.keys_control()
+            control("sp_keys")
         with asking:
             keys.query_control(shown)
         picture, curves = st.columns([6, 5], gap="medium")

@@ -37,7 +37,7 @@ def ran(_view: View) -> Functions:
 def recipe(view: View) -> Recipe:
     """The template that asks the model with so many keys, and with all of them."""
     file = f"{trained.NAMED}/{trained.file(CODE).name}"
-    return "sparse", {"file": file, "keys": view.keys, "count": ASKED, "seed": SEED}
+    return "sparse", {"file": file, "keys": view.chosen.keys, "count": ASKED, "seed": SEED}
 
 
 PAGE = Page(

@@ -4,7 +4,7 @@ from functools import partial
 
 from mla_engine import figures
 from mla_engine.language_model.sparse import KEYS, RULES
-from ui.pages.sparse.view import View, asked, by_keys, percent
+from ui.pages.sparse.view import View, by_keys, percent
 from ui.parts import charts, prose
 from ui.parts.questions import Question, evenly
 from ui.words.numbers import count
@@ -19,7 +19,7 @@ def question(view: View) -> Question:
     most = count(view.questions.tokens.shape[1])
     return evenly(
         "sparse",
-        t("sparse.guess", keys=count(view.keys), most=most),
+        t("sparse.guess", keys=count(view.chosen.keys), most=most),
         100 * view.asked.right,
         100,
         say=lambda n: t("common.percent", value=count(n)),
@@ -35,32 +35,28 @@ def draw(view: View) -> None:
     fig = partial(
         figures.over_rank,
         KEYS,
-        {rule(code): 100 * right[code].to_numpy() for code in RULES},
+        {_rule(code): 100 * right[code].to_numpy() for code in RULES},
         titles=(t("sparse.axis_number"), t("sparse.axis_right")),
-        at=view.keys,
+        at=view.chosen.keys,
         roles=RULE_LOOKS,
         height=CURVES,
     )
     file = "sparse_answers.csv"
-    charts.show(fig, "sparse:answers", alt=alt(view), data=lambda: found, file=file)
-    prose.note(under(view))
+    each = "; ".join(f"{_rule(code)} {percent(right[code][view.chosen.keys])}" for code in RULES)
+    alt = t("sparse.alt_answers", keys=count(view.chosen.keys), each=each)
+    charts.show(fig, "sparse:answers", alt=alt, data=lambda: found, file=file)
+    prose.note(_under(view))
 
 
-def rule(code: str) -> str:
-    """A rule, as the chart names it."""
+def _rule(code: str) -> str:
+    """Return the name of a rule in the chart."""
     return t(f"sparse.rule_{code}")
 
 
-def under(view: View) -> str:
+def _under(view: View) -> str:
     """Return how much was asked, what is left out on average, and what the rules are."""
     left = [percent(one) for one in view.asked.left_out]
     facts = {"texts": len(view.questions.tokens), "answers": len(view.questions.answer)}
     facts = {name: count(number) for name, number in facts.items()}
     layers = listed(t("sparse.of_layer", layer=count(i), left=one) for i, one in enumerate(left))
     return sentences((t("sparse.asked", **facts), t("sparse.average", layers=layers)))
-
-
-def alt(view: View) -> str:
-    """Right answers by rule in words, at the chosen number of keys."""
-    each = "; ".join(f"{rule(code)} {percent(asked(view.keys, code).right)}" for code in RULES)
-    return t("sparse.alt_answers", keys=count(view.keys), each=each)

@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import numpy as np
+
 from mla_engine import figures
 from mla_engine.lazy import LazyModule
 from ui.pages.sparse.view import OWN, Reading, View, percent
@@ -14,13 +16,13 @@ from ui.words.text import sentences as in_a_row
 
 pd = LazyModule("pandas")
 
-PICTURE = 360
+PICTURE = 360  # pixels high
 
 
 def lead(view: View) -> tuple[str, str]:
     """The statement on top: what is still right with so few keys."""
     most = count(view.questions.tokens.shape[1])
-    facts = {"keys": count(view.keys), "most": most, "whole": percent(view.whole.right)}
+    facts = {"keys": count(view.chosen.keys), "most": most, "whole": percent(view.whole.right)}
     return percent(view.asked.right), t("sparse.line", **facts)
 
 
@@ -42,24 +44,26 @@ def draw(view: View) -> None:
         {"word": view.words[: view.seen], "index": index, "heads": heads, "read": chosen}
     )
     file = "sparse_keys.csv"
-    charts.show(fig, "sparse:keys", alt=alt(view), data=lambda: frame, file=file)
-    prose.say(under(view))
-    if said := left_undrawn(view):
-        prose.note(said)
+    alt = _alt(view, index, heads, chosen)
+    charts.show(fig, "sparse:keys", alt=alt, data=lambda: frame, file=file)
+    prose.say(_under(view))
+    if len(places) < view.seen:
+        prose.note(t("sparse.drawn", drawn=count(len(places)), all=count(view.seen)))
 
 
-def under(view: View) -> str:
+def _under(view: View) -> str:
     """Return what the choice leaves out for this query, and what that does to the next word."""
-    lost = float(view.reading.left_out[view.layer, view.query])
-    facts = {"query": _word(view, view.query), "layer": count(view.layer), "seen": count(view.seen)}
-    if view.seen <= view.keys:
+    lost = float(view.reading.left_out[view.chosen.layer, view.query])
+    facts = {"query": _word(view, view.query), "seen": count(view.seen)}
+    facts["layer"] = count(view.chosen.layer)
+    if view.seen <= view.chosen.keys:
         said = t("sparse.nothing_left", **facts)
     else:
         said = t(
             "sparse.left",
             kept=percent(1 - lost),
             lost=percent(lost),
-            keys=count(view.keys),
+            keys=count(view.chosen.keys),
             **facts,
         )
     return in_a_row((said, _next(view)))
@@ -80,18 +84,8 @@ def _word(view: View, place: int) -> str:
     return t("sparse.word", word=safe(view.words[place]))
 
 
-def left_undrawn(view: View) -> str:
-    """Return the note that not all keys are drawn, where it is so."""
-    shown = len(view.drawn)
-    if shown == view.seen:
-        return ""
-    return t("sparse.drawn", drawn=count(shown), all=count(view.seen))
-
-
-def alt(view: View) -> str:
-    """The picture of the keys in words."""
-    reading, places = view.reading, view.drawn
-    index, heads, chosen = (view.row(one) for one in (reading.index, reading.heads, reading.chosen))
+def _alt(view: View, index: np.ndarray, heads: np.ndarray, chosen: np.ndarray) -> str:
+    """Return the picture of the keys in words."""
     each = "; ".join(
         t(
             f"sparse.alt_{'read' if chosen[place] else 'left'}_key",
@@ -99,14 +93,9 @@ def alt(view: View) -> str:
             index=share(float(index[place])),
             heads=share(float(heads[place])),
         )
-        for place in places
+        for place in view.drawn
     )
     return t("sparse.alt_keys", query=view.words[view.query], each=each)
-
-
-def keys_control() -> None:
-    """Draw the choice of how many keys each query reads."""
-    control("sp_keys")
 
 
 def query_control(view: View) -> None:

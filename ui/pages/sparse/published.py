@@ -1,13 +1,13 @@
 """The choice of keys at the sizes of a published model: closed forms of what a step reads."""
 
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
-from mla_engine import PRESETS, LatentConfig, costs, figures
+from mla_engine import PRESETS, costs, figures
 from mla_engine.config import AttentionConfig
 from mla_engine.lazy import LazyModule
+from mla_engine.sharing import first_whole
 from ui.pages.sparse.view import View
 from ui.parts import charts, prose
 from ui.parts.control import control
@@ -24,98 +24,58 @@ SETTINGS = {
 READ = 380  # pixels high
 READ_LOOKS = ("mla_absorbed", "dsa")
 GIB = 2**30
-KEY = "deepseek-v3.2-exp"
-OF_DENSE = "deepseek-v3"  # the same layer without an indexer
+MODEL = PRESETS["deepseek-v3.2-exp"]
+INDEXED, DENSE = MODEL.config, PRESETS["deepseek-v3"].config  # the same layer without an indexer
 WIDTH = 2  # bytes a number: bf16
 MOST = 2**18  # tokens up to which a crossing is looked for
 
 
-@dataclass(frozen=True)
-class Published:
-    """Both at a context of so many tokens, all layers together."""
+def _read(config: AttentionConfig, context: int) -> float:
+    """Return the bytes of the cache that a step reads, all layers together."""
+    return MODEL.n_layers * costs.decode(config, context).cache_read_bytes
 
-    context: int
 
-    @cached_property
-    def indexed(self) -> AttentionConfig:
-        """The layer with its indexer."""
-        return PRESETS[KEY].config
-
-    @cached_property
-    def dense(self) -> LatentConfig:
-        """The layer without one."""
-        return PRESETS[OF_DENSE].config
-
-    def read(self, config: AttentionConfig, context: int | None = None) -> float:
-        """Bytes of the cache that a step reads."""
-        context = self.context if context is None else context
-        return PRESETS[KEY].n_layers * costs.decode(config, context).cache_read_bytes
-
-    def stored(self, config: AttentionConfig) -> int:
-        """Bytes of the cache that is kept."""
-        each = WIDTH * costs.cache_elements(config)
-        return PRESETS[KEY].n_layers * each * self.context
-
-    @cached_property
-    def cross(self) -> int:
-        """The first context at which a step reads less with the indexer than without."""
-        low, high = 1, MOST  # by halves, as the gain grows with the context
-        while low < high:
-            middle = (low + high) // 2
-            if self.read(self.indexed, middle) < self.read(self.dense, middle):
-                high = middle
-            else:
-                low = middle + 1
-        return low
+def _stored(config: AttentionConfig, context: int) -> int:
+    """Return the bytes of the cache that is kept, all layers together."""
+    each = WIDTH * costs.cache_elements(config)
+    return MODEL.n_layers * each * context
 
 
 def draw(view: View) -> None:
     """Draw what a step reads at a published model's sizes, over the context."""
-    shown = Published(view.context)
+    context = view.chosen.context
+    # The gain grows with the context, so the first one at which there is any can be searched for.
+    cross = first_whole(lambda n: _read(INDEXED, n) < _read(DENSE, n), MOST)
+    sizes = {
+        "read": size(_read(INDEXED, context)),
+        "dense": size(_read(DENSE, context)),
+        "stored": size(_stored(INDEXED, context)),
+        "before": size(_stored(DENSE, context)),
+    }
+    lengths = {"context": count(context), "cross": count(cross)}
     control("sp_context")
-    prose.say(_sentence(shown))
+    numbers = {
+        "index": count(INDEXED.d_index),
+        "latent": count(INDEXED.d_latent_kv + INDEXED.d_rope),
+        "topk": count(INDEXED.index_topk),
+        "layers": count(MODEL.n_layers),
+    }
+    prose.say(t("sparse.published", **sizes, **lengths, **numbers))
     read = {
-        name: [shown.read(config, n) / GIB for n in CONTEXTS]
-        for name, config in (("dense", shown.dense), ("indexed", shown.indexed))
+        name: [_read(config, n) / GIB for n in CONTEXTS]
+        for name, config in (("dense", DENSE), ("indexed", INDEXED))
     }
     fig = partial(
         figures.crossing,
         CONTEXTS,
         {t(f"sparse.line_{name}"): np.array(amounts) for name, amounts in read.items()},
         titles=(t("sparse.axis_context"), t("sparse.axis_read")),
-        cross=(shown.cross, shown.read(shown.dense, shown.cross) / GIB),
-        label=count(shown.cross),
-        here=shown.context,
+        cross=(cross, _read(DENSE, cross) / GIB),
+        label=lengths["cross"],
+        here=context,
         roles=READ_LOOKS,
         height=READ,
     )
+    alt = t("sparse.alt_read", **lengths, read=sizes["read"], dense=sizes["dense"])
     frame = pd.DataFrame({"context": CONTEXTS} | {f"{name}_gib": read[name] for name in read})
-    file = "sparse_read.csv"
-    charts.show(fig, "sparse:read", alt=_alt(shown), data=lambda: frame, file=file)
-
-
-def _sentence(shown: Published) -> str:
-    """Return what is stored and read at a published model's sizes."""
-    config = shown.indexed
-    sizes = {
-        "read": shown.read(config),
-        "dense": shown.read(shown.dense),
-        "stored": shown.stored(config),
-        "before": shown.stored(shown.dense),
-    }
-    facts = {name: size(n_bytes) for name, n_bytes in sizes.items()}
-    numbers = {
-        "context": shown.context,
-        "cross": shown.cross,
-        "index": config.d_index,
-        "latent": config.d_latent_kv + config.d_rope,
-        "topk": config.index_topk,
-        "layers": PRESETS[KEY].n_layers,
-    }
-    return t("sparse.published", **facts, **{name: count(n) for name, n in numbers.items()})
-
-
-def _alt(shown: Published) -> str:
-    """The bytes read in words."""
-    facts = {"read": size(shown.read(shown.indexed)), "dense": size(shown.read(shown.dense))}
-    return t("sparse.alt_read", context=count(shown.context), cross=count(shown.cross), **facts)
+    charts.show(fig, "sparse:read", alt=alt, data=lambda: frame, file="sparse_read.csv")

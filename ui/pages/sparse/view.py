@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from types import SimpleNamespace
 
 import numpy as np
 import streamlit as st
@@ -146,18 +147,14 @@ class View:
     Args:
         trained: the model with indexers.
         tokens: the numbers of the words of the text.
-        keys: that each query reads.
         query: the place of the word that asks.
-        layer: whose indexer and heads are shown.
-        context: tokens, at the sizes of a published model.
+        chosen: the page's own settings.
     """
 
     trained: Trained
     tokens: tuple[int, ...]
-    keys: int
     query: int
-    layer: int
-    context: int
+    chosen: SimpleNamespace
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -167,7 +164,7 @@ class View:
     @property
     def reading(self) -> Reading:
         """The text, read with so many keys."""
-        return reading(self.tokens, self.keys)
+        return reading(self.tokens, self.chosen.keys)
 
     @property
     def dense(self) -> Reading:
@@ -177,7 +174,7 @@ class View:
     @property
     def asked(self) -> Answered:
         """The model's answers with so many keys."""
-        return asked(self.keys)
+        return asked(self.chosen.keys)
 
     @property
     def whole(self) -> Answered:
@@ -196,7 +193,7 @@ class View:
 
     def row(self, shares: np.ndarray) -> np.ndarray:
         """Return the chosen layer's and query's numbers of [layer,t,s], for the keys it sees."""
-        return shares[self.layer, self.query, : self.seen]
+        return shares[self.chosen.layer, self.query, : self.seen]
 
     @property
     def drawn(self) -> list[int]:
@@ -220,15 +217,13 @@ def view() -> View:
     Raises:
         ValueError: there is no model, it does not know a word, or it cannot be run.
     """
-    s, model = state.settings(), trained.load(CODE)
-    read = trained.tokens(model.config, s["sentence"] or OWN)
+    chosen, model = state.chosen("sparse"), trained.load(CODE)
+    read = trained.tokens(model.config, state.settings()["sentence"] or OWN)
     return View(
         trained=model,
         tokens=read,
-        keys=s["sp_keys"],
-        query=max(0, len(read) - 1 - s["sp_back"]),
-        layer=s["sp_layer"],
-        context=s["sp_context"],
+        query=max(0, len(read) - 1 - chosen.back),
+        chosen=chosen,
     )
 
 
