@@ -112,9 +112,11 @@ def heads_in_one(view: View) -> None:
     prose.say(t("absorption.heads_look") + prose.weights_mark(view.origin))
     with st.spinner(t("absorption.running")):
         found = _found(view)
-    heads, maps = count(len(view.heads)), _maps(view)
-    labels = [t("absorption.own_map", head=count(view.heads[n])) for n in _shown_heads(view)]
+    heads, place = count(len(view.heads)), view.heads.index(view.chosen.head)
+    shown = place, (place + 1) % len(view.heads)
+    labels = [t("absorption.own_map", head=count(view.heads[n])) for n in shown]
     labels.append(t("absorption.one_map", heads=heads))
+    maps = [*(found.scores[n] for n in shown), found.scores_one]
     limit = figures.shared_limit(*maps)
     for n, column in enumerate(st.columns(3)):
         with column:
@@ -123,18 +125,6 @@ def heads_in_one(view: View) -> None:
     off = {name: off_by(error) for name, error in errors.items()}
     prose.say(t("absorption.one_words", heads=heads, **off))
     _claims("P4")
-
-
-def _shown_heads(view: View) -> tuple[int, int]:
-    """Return the places of the chosen head and its neighbour."""
-    place = view.heads.index(view.chosen.head)
-    return place, (place + 1) % len(view.heads)
-
-
-def _maps(view: View) -> list[np.ndarray]:
-    """Return the chosen head's map, its neighbour's, and the one for all."""
-    found = _found(view)
-    return [*(found.scores[place] for place in _shown_heads(view)), found.scores_one]
 
 
 def _scores(view: View, n: int, label: str, scores: np.ndarray, limit: float) -> None:
@@ -154,7 +144,7 @@ def _scores(view: View, n: int, label: str, scores: np.ndarray, limit: float) ->
         figure,
         f"absorption:map_{n}",
         alt=t("absorption.alt_map", label=label.replace("**", "")),
-        data=lambda: pd.DataFrame(_maps(view)[n], columns=view.words),
+        data=partial(pd.DataFrame, scores, columns=view.words),
         file=f"scores_{n}.csv",
     )
 
