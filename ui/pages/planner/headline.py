@@ -2,19 +2,17 @@
 
 from mla_engine.model_caches import Plan, Step
 from mla_engine.model_caches.flops import step_flops
-from mla_engine.model_caches.models import named
-from ui.pages.planner.view import Served, Unsized, View
+from ui.pages.planner.view import Served, Unsized, View, spoken
 from ui.parts.questions import Question, decades
 from ui.parts.snippet import Code, literal
 from ui.settings.page import Functions, Recipe
 from ui.words.numbers import TIED, count, tied_size
-from ui.words.text import safe, t
+from ui.words.text import t
 
 
 def name(served: Served) -> str:
-    """Return a model's name for a sentence: a stranger's is no markup."""
-    ours = not served.own or named(served.own)
-    return served.found.name if ours else safe(served.found.name)
+    """Return a model's name for a sentence."""
+    return spoken(served.found.name, served.own)
 
 
 def gpus(view: View, n: int | None = None) -> str:

@@ -35,12 +35,12 @@ class Curve:
     """A line.
 
     Args:
-        model: whose.
+        served: the model.
         code: what it is, told apart from the model's others.
         points: place -> height; nothing where it has none.
     """
 
-    model: str
+    served: Served
     code: str
     points: dict[int, float]
 
@@ -67,15 +67,11 @@ def _lines(
 def _table(curves: Sequence[Curve], x: str, y: str) -> "pd.DataFrame":
     """Return the points of all curves, a row each, in codes and not in words."""
     rows = [
-        {"model": one.model, "curve": one.code, x: place, y: height}
+        {"model": one.served.found.name, "curve": one.code, x: place, y: height}
         for one in curves
         for place, height in one.points.items()
     ]
     return pd.DataFrame(rows)
-
-
-def _label(view: View, one: Curve) -> str:
-    return next(served.label for served in view.all if served.found.name == one.model)
 
 
 def heights(view: View) -> dict[str, tuple[int, int, int]]:
@@ -112,7 +108,7 @@ def speed(view: View) -> None:
 
 def _rate_name(view: View, one: Curve) -> str:
     if view.other or not view.served.plan.routed:
-        return _label(view, one)
+        return one.served.label
     return t(f"planner.rate_{one.code}")
 
 
@@ -135,7 +131,7 @@ def _rate(one: Served, places: Sequence[int], *, spread: bool) -> Curve:
     plan = one.plan
     found = {n: plan.step(n, spread=spread) for n in places if n <= plan.largest_batch}
     points = {n: float(step.tokens_per_second) for n, step in found.items()}
-    return Curve(one.found.name, "own_weights" if spread else "same_weights", points)
+    return Curve(one, "own_weights" if spread else "same_weights", points)
 
 
 def _steps(view: View) -> "pd.DataFrame":
@@ -201,7 +197,7 @@ def contexts(view: View) -> None:
 
 
 def _layout_name(view: View, one: Curve) -> str:
-    return _label(view, one) if view.other else one.code.upper().replace("_", " × ")
+    return one.served.label if view.other else one.code.upper().replace("_", " × ")
 
 
 def _batches(view: View) -> list[Curve]:
@@ -214,7 +210,7 @@ def _batches(view: View) -> list[Curve]:
 def _batch(one: Served, data: int) -> Curve:
     found = zip(LENGTHS, one.batches(LENGTHS, data), strict=True)
     code = f"tp{one.plan.gpus // data}_dp{data}"
-    return Curve(one.found.name, code, {n: most for n, most in found if most})
+    return Curve(one, code, {n: most for n, most in found if most})
 
 
 def _dealt(view: View) -> str:
@@ -222,12 +218,16 @@ def _dealt(view: View) -> str:
     plan = view.plan
     if plan.data == plan.gpus:
         return ""
-    most = replace(plan, data=plan.gpus).largest_batch
-    said = {"n": count(plan.gpus), "most": sequences(most)}
-    if replace(plan, data=plan.gpus).rank_weight_bytes > plan.rank_weight_bytes:
-        each = tied_size(float(replace(plan, data=plan.gpus).rank_weight_bytes))
-        return t("planner.dealt_weights", **said, now=count(plan.largest_batch), each=each)
-    return t("planner.dealt", **said, now=count(plan.largest_batch))
+    dealt = replace(plan, data=plan.gpus)
+    said = {
+        "n": count(plan.gpus),
+        "most": sequences(dealt.largest_batch),
+        "now": count(plan.largest_batch),
+    }
+    if dealt.rank_weight_bytes > plan.rank_weight_bytes:
+        each = tied_size(float(dealt.rank_weight_bytes))
+        return t("planner.dealt_weights", **said, each=each)
+    return t("planner.dealt", **said)
 
 
 def _alt_contexts(view: View) -> str:
@@ -251,7 +251,7 @@ def crossing(view: View) -> None:
     shown = at is not None and at <= QUERIES[-1]
     height = form_flops(view.plan.model.n_heads, *widths, context, at)[0] / GIGA if shown else 0
     fig = _lines(
-        [Curve(o.model, o.code, {n: y / GIGA for n, y in o.points.items()}) for o in found],
+        [Curve(o.served, o.code, {n: y / GIGA for n, y in o.points.items()}) for o in found],
         [t(f"planner.line_{one.code}") for one in found],
         (t("planner.axis_queries"), t("planner.axis_flops")),
         cross=(at, height) if shown else None,
@@ -270,7 +270,7 @@ def _forms(view: View) -> list[Curve]:
     plan = view.plan
     found = {n: form_flops(plan.model.n_heads, *widths, plan.context, n) for n in QUERIES}
     return [
-        Curve(view.served.found.name, code, {n: flops[place] for n, flops in found.items()})
+        Curve(view.served, code, {n: flops[place] for n, flops in found.items()})
         for place, code in enumerate(("absorbed", "expanded"))
     ]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mla_engine.devices import Device
 from mla_engine.figures import bars, rows
 from mla_engine.lazy import LazyModule
 from mla_engine.model_caches import plan_report
@@ -20,7 +21,7 @@ from ui.words.text import t
 pd = LazyModule("pandas")
 
 MEMORY, ROW = 150, 70  # pixels of the picture, and of each row
-PARTS = (1, 2, 0, "input")  # looks of weights, overhead, cache and what is free
+LOOKS = {"weights": 1, "overhead": 2, "cache": 0, "free": "input"}  # of the parts of a bar
 
 
 def draw(view: View) -> None:
@@ -31,38 +32,35 @@ def draw(view: View) -> None:
         "cache": [one.cache_bytes for one in view.all],
         "free": [one.free_bytes for one in view.all],
     }
-    amounts = {t(f"planner.part_{name}"): np.array(of) / GIB for name, of in parts.items()}
-    most = view.gpu.memory_bytes / GIB
-    fig = partial(
-        bars,
-        ["<br>".join(rows(one.label)) for one in view.all],
-        amounts,
-        axis=t("planner.axis_memory"),
-        roles=PARTS,
-        limits=(0, 1.04 * max(most, *sum(amounts.values()))),
-        at=most,
-        height=MEMORY + ROW * len(view.all),
-    )
+    fig = _bars([one.label for one in view.all], parts, view.gpu)
     data, file = partial(_table, view), "mla_plan_memory.csv"
     charts.show(fig, "planner:memory", alt=_alt(view), data=data, file=file)
 
 
 def draw_unsized(view: Unsized) -> None:
     """Draw one GPU with the cache of one sequence, where the weights are not known."""
-    amounts = {t("planner.part_cache"): np.array([view.sequence_bytes]) / GIB}
-    most = view.gpu.memory_bytes / GIB
-    fig = partial(
+    label = html.escape(view.name, quote=False)
+    fig = _bars([label], {"cache": [view.sequence_bytes]}, view.gpu)
+    said = {"memory": size(view.gpu.memory_bytes), "cache": size(view.sequence_bytes)}
+    alt = t("planner.alt_unsized", **said, model=view.name)
+    data, file = partial(_table_unsized, view), "mla_plan_cache.csv"
+    charts.show(fig, "planner:unsized", alt=alt, data=data, file=file)
+
+
+def _bars(labels: list[str], parts: dict[str, list[float]], gpu: Device) -> charts.Drawing:
+    """Return bars of what fills a GPU, a row for each model, with a line at its memory."""
+    amounts = {t(f"planner.part_{name}"): np.array(of) / GIB for name, of in parts.items()}
+    most = gpu.memory_bytes / GIB
+    return partial(
         bars,
-        ["<br>".join(rows(html.escape(view.name, quote=False)))],
+        ["<br>".join(rows(label)) for label in labels],
         amounts,
         axis=t("planner.axis_memory"),
-        roles=PARTS[2:],
-        limits=(0, 1.04 * max(most, *amounts[t("planner.part_cache")])),
+        roles=tuple(LOOKS[name] for name in parts),
+        limits=(0, 1.04 * max(most, *sum(amounts.values()))),
         at=most,
-        height=MEMORY + ROW,
+        height=MEMORY + ROW * len(labels),
     )
-    data, file = partial(_table_unsized, view), "mla_plan_cache.csv"
-    charts.show(fig, "planner:unsized", alt=_alt_unsized(view), data=data, file=file)
 
 
 def _alt(view: View) -> str:
@@ -79,12 +77,6 @@ def _alt(view: View) -> str:
         for one in view.all
     )
     return t("planner.alt_memory", memory=size(view.gpu.memory_bytes), each=each)
-
-
-def _alt_unsized(view: Unsized) -> str:
-    """Return the picture of its cache in words."""
-    said = {"memory": size(view.gpu.memory_bytes), "cache": size(view.sequence_bytes)}
-    return t("planner.alt_unsized", **said, model=view.name)
 
 
 def _table(view: View) -> "pd.DataFrame":

@@ -213,11 +213,15 @@ def _placed(found: Found) -> dict[str, object]:
     return {"model": found.model, "storage": storage(s["plan_kv"]), **gpus}
 
 
+def spoken(name: str, own: str) -> str:
+    """Return a model's name for a sentence: one of the reader's own may hold anything."""
+    return safe(name) if own and not named(own) else name
+
+
 def unsized(error: ValueError | None) -> Unsized | None:
     """Return what can be shown of a model whose parameters nobody says, None of any other."""
     if not isinstance(error, UnsizedError):
         return None
     s, placing = settings(), Placing(**_placed(error.found))
     own = own_model.source(s["plan_own"], PASTED)
-    name = safe(error.found.name) if own and not named(own) else error.found.name
-    return Unsized(name, placing, GPUS[s["plan_gpu"]], s["plan_context"])
+    return Unsized(spoken(error.found.name, own), placing, GPUS[s["plan_gpu"]], s["plan_context"])
