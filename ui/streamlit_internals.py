@@ -214,6 +214,7 @@ def pass_over_unreadable_widgets() -> None:
     type raises there for as long as its session lives. A KeyError is what Streamlit itself raises,
     and takes, for a message about a widget that it does not know. One about a name that no widget
     can have is not kept at all: it would be taken for a value of the session, which there is not.
+    Without it fails tests/attacks/test_server.py, messages of a wrong type break their session.
     """
     _wrap(WStates, "__getitem__", _reading)
     _wrap(WStates, "set_widget_from_proto", _taking)

@@ -96,10 +96,6 @@ def test_a_contradiction_opens_with_the_nearest_state_and_says_so(
     assert not at.warning, "it is said once"
 
 
-def test_every_page_has_a_contradiction_here():
-    assert {page for page, *_ in CONTRADICTIONS} == set(PAGES)
-
-
 @pytest.mark.usefixtures("unscrolled")
 @pytest.mark.parametrize(
     ("page", "kind"),

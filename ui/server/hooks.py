@@ -90,8 +90,8 @@ def _stop(reason: str) -> NoReturn:
 async def close_sessions() -> None:
     """Give back memory, files and sockets of visitors who have left, as long as the server runs.
 
-    After a class nobody comes or leaves, on which Streamlit would do it: `python
-    benchmarks/load/run.py leak`.
+    After a class nobody comes or leaves, on which Streamlit would do it. Without it fails
+    tests/load/test_load.py, who has left leaves nothing: 38 files stayed open of 8 visitors.
     """
     while True:
         await asyncio.sleep(ROUND_SECONDS)

@@ -78,7 +78,11 @@ def _place(error: Exception) -> str:
 
 
 def allow_open_files() -> None:
-    """Raise the limit of open files to the most that is allowed, and warn where that is too low."""
+    """Raise the limit of open files to the most that is allowed, and warn where that is too low.
+
+    With a limit of 256, as some systems begin with, the 61st visitor was cut off:
+    tests/load/test_descriptors.py.
+    """
     if resource is None:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
