@@ -1,7 +1,8 @@
 """MLA's two forms in formulas over weights; arguments are valid and fit the memory.
 
-Expanded builds keys and values of every head from the latent; absorbed brings the queries into
-latent space and never builds them. They differ only by the order of multiplication.
+Expanded ("MHA mode") builds keys and values of every head from the latent; absorbed ("MQA mode")
+brings the queries into latent space and never builds them. They differ only by the order of
+multiplication.
 """
 
 from collections.abc import Callable

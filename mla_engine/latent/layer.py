@@ -1,9 +1,7 @@
-"""Multi-head Latent Attention (DeepSeek-V2, arXiv 2405.04434, section 2.1).
+"""Multi-head Latent Attention (DeepSeek-V2, arXiv 2405.04434, section 2.1), in two `forms`.
 
-Two forms over the same weights. Expanded ("MHA mode") builds keys and values of every head from
-the latent; absorbed ("MQA mode") brings the queries into latent space and never builds them. They
-differ only by the order of multiplication. The rotary key comes from h, not from the latent, has
-no norm, and is one for all heads; the scale never follows the width of an absorbed query.
+The rotary key comes from h, not from the latent, has no norm, and is one for all heads; the scale
+never follows the width of an absorbed query.
 """
 
 from collections.abc import Callable, Iterable, Sequence
