@@ -1,13 +1,12 @@
 """Devices: peak rates and memory, as their makers print them. Needs no torch."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mla_engine import checks
+from mla_engine.tables import read_table
 
 if TYPE_CHECKING:
     from mla_engine.costs.calls import Cost
@@ -58,7 +57,6 @@ class Device:
 
 
 def _gpus() -> dict[str, Device]:
-    text = (files("mla_engine") / "data" / "devices.toml").read_text("utf-8")
     return {
         key: Device(
             name=row["name"],
@@ -67,7 +65,7 @@ def _gpus() -> dict[str, Device]:
             source=row["source"],
             memory_bytes=row["memory"] * 1e9,
         )
-        for key, row in tomllib.loads(text).items()
+        for key, row in read_table("data", "devices.toml").items()
     }
 
 

@@ -151,12 +151,12 @@ def _kind(config: AttentionConfig) -> dict[str, Any]:
 
 def _table(value: Any) -> dict[str, Any]:
     """Return the fields of a dataclass that differ from their defaults; nested ones as tables."""
-    given = {one.name: getattr(value, one.name) for one in fields(value) if _differs(one, value)}
-    return {name: _entry(found) for name, found in given.items()}
-
-
-def _differs(one: Any, value: Any) -> bool:
-    return one.default is MISSING or getattr(value, one.name) != one.default
+    given = ((one, getattr(value, one.name)) for one in fields(value))
+    return {
+        one.name: _entry(found)
+        for one, found in given
+        if one.default is MISSING or found != one.default
+    }
 
 
 def _entry(found: Any) -> Any:

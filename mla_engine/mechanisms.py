@@ -4,16 +4,18 @@ Costs, presets, the glossary and the app's pages ask here instead of knowing any
 type, so that a new mechanism needs its own package and nothing else of the engine.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from importlib import import_module, resources
 from importlib.resources.abc import Traversable
 from operator import attrgetter
+from typing import Any
 
 from mla_engine import checks
 from mla_engine.config import AttentionConfig
 from mla_engine.mechanism import COMMON_SIZES, Form, Mechanism, Variant, Way
 from mla_engine.refusals import RefusedError, instance_of
+from mla_engine.tables import read_table
 
 
 @lru_cache(maxsize=1)
@@ -112,6 +114,13 @@ def sizes_of(config: AttentionConfig) -> dict[str, int]:
     in_use = (name for variant in own.variants for name in variant.sizes)
     names = dict.fromkeys((*COMMON_SIZES, *in_use))
     return suggested | {name: getattr(config, name) or 0 for name in names}
+
+
+def rows(name: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield file, key and row of the table of this name in data/, then beside each mechanism."""
+    for folder in ("data", *(one.key for one in all())):
+        if (file := resources.files("mla_engine") / folder / name).is_file():
+            yield from ((str(file), *row) for row in read_table(folder, name).items())
 
 
 def _declaration(name: str) -> Traversable:

@@ -5,10 +5,8 @@ holds what the engine computes; `not_modelled` names what the model does beside 
 have no layer of the engine, only the keys of their config.json, are in `model_caches.MODELS`.
 """
 
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
@@ -124,18 +122,9 @@ def _preset(key: str, row: dict[str, Any]) -> Preset:
     )
 
 
-def _rows() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield file, key and row: data/presets.toml, then the presets of each mechanism."""
-    root = resources.files("mla_engine")
-    beside = (root / mechanism.key / "presets.toml" for mechanism in mechanisms.all())
-    for file in (root / "data" / "presets.toml", *(file for file in beside if file.is_file())):
-        for key, row in tomllib.loads(file.read_text("utf-8")).items():
-            yield str(file), key, row
-
-
 def _load() -> dict[str, Preset]:
     presets = {}
-    for file, key, row in _rows():
+    for file, key, row in mechanisms.rows("presets.toml"):
         if key in presets:
             raise RefusedError("preset_twice", file=file, key=key)
         if not any(one.key in row for one in mechanisms.all()):

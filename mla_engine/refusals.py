@@ -5,11 +5,10 @@ English one. What a refusal quotes from another, or only in some cases, is a `Ph
 values and is said in the reader's language with it.
 """
 
-import tomllib
 from functools import cache, partial, reduce
-from importlib.resources import files
 
 from mla_engine.drawn import Quoted
+from mla_engine.tables import read_table
 
 ORIGINAL = "en"  # the language that stands in where a translation is missing
 
@@ -43,8 +42,7 @@ class RefusedError(ValueError):
 @cache
 def table() -> dict[str, dict[str, dict[str, str]]]:
     """Return every sentence: section -> code -> language -> text with its values in braces."""
-    file = files("mla_engine") / "data" / "refusals.toml"
-    return tomllib.loads(file.read_text("utf-8"))
+    return read_table("data", "refusals.toml")
 
 
 def sentence(said: object, language: str) -> str:

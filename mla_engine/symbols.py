@@ -5,10 +5,8 @@ Its rows are in data/symbols.toml and in each mechanism's symbols.toml. Where th
 is c_KV. Our l, the width of c_Q, is the paper's d_c'; our r is its d_h^R.
 """
 
-import tomllib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
@@ -87,17 +85,15 @@ def _steps(rows: Iterable[dict[str, Any]]) -> dict[str, Step]:
 
 def _load() -> dict[str, Symbol]:
     """Read the shared rows, then each mechanism's, which may add steps to a code."""
-    root, found = resources.files("mla_engine"), {}
-    beside = (root / mechanism.key / "symbols.toml" for mechanism in mechanisms.all())
-    for file in (root / "data" / "symbols.toml", *(file for file in beside if file.is_file())):
-        for code, row in tomllib.loads(file.read_text("utf-8")).items():
-            steps = _steps(row.pop("steps", ()))
-            if code not in found:
-                found[code] = Symbol(code=code, steps=steps, **row)
-            elif row or steps.keys() & found[code].steps.keys():
-                raise RefusedError("symbol_twice", file=file, code=code)
-            else:
-                found[code].steps.update(steps)
+    found = {}
+    for file, code, row in mechanisms.rows("symbols.toml"):
+        steps = _steps(row.pop("steps", ()))
+        if code not in found:
+            found[code] = Symbol(code=code, steps=steps, **row)
+        elif row or steps.keys() & found[code].steps.keys():
+            raise RefusedError("symbol_twice", file=file, code=code)
+        else:
+            found[code].steps.update(steps)
     for form in (form for mechanism in mechanisms.all() for form in mechanism.forms):
         if (other := form.trace.as_in) is not None:
             _take_over(found.values(), form.symbols, other.form)

@@ -4,10 +4,8 @@ The table is data/families.toml. What an entry of config.json means is written t
 family; what the engine cannot reproduce exactly is refused here, never approximated.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
@@ -24,6 +22,7 @@ from mla_engine.checkpoints.layer_kinds import (
 from mla_engine.checkpoints.rotation import CONTEXT, rope_config, rope_entries
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase, either
+from mla_engine.tables import read_table
 
 MOST_LAYERS = 1024  # Llama-3.1-405B has 126
 
@@ -77,14 +76,12 @@ ANY = "any"  # instead of the values of a key that the engine models
 
 
 def _load() -> dict[str, Family]:
-    text = resources.files("mla_engine").joinpath("data/families.toml").read_text("utf-8")
-    table = tomllib.loads(text)
-    kinds = {}
-    for name, own in table["kinds"].items():  # one that extends another stands behind it
+    families, kinds = read_table("data", "families.toml"), {}
+    for name, own in families["kinds"].items():  # one that extends another stands behind it
         kinds[name] = _over(kinds[own["extends"]], own, *TABLES) if "extends" in own else own
     return {
         name: Family(name, MappingProxyType(_row(kinds, own)))
-        for name, own in table["families"].items()
+        for name, own in families["families"].items()
     }
 
 

@@ -4,17 +4,16 @@
 that its source reads, and `Mistake.right` is what this package counts.
 """
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
-from importlib.resources import files
 from types import MappingProxyType
 
 from mla_engine.model_caches.counting import bytes_per_token, held_bytes, read_bytes
 from mla_engine.model_caches.models import MODELS, Published, in_config
 from mla_engine.model_caches.storage import Storage
+from mla_engine.tables import read_table
 
 WIDE = 2  # bytes of a number in bf16
 FULL = ("mha", "gqa", "mqa")
@@ -209,6 +208,5 @@ PRINTED: dict[str, Callable[[Mistake], int | Fraction]] = {
 @cache
 def mistakes() -> Mapping[str, Mistake]:
     """Return all of them by key, in the order of the file."""
-    file = files("mla_engine") / "model_caches" / "mistakes.toml"
-    rows = tomllib.loads(file.read_text("utf-8"))
+    rows = read_table("model_caches", "mistakes.toml")
     return MappingProxyType({key: Mistake(key=key, **row) for key, row in rows.items()})

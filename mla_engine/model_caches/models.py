@@ -1,12 +1,10 @@
 """Published models by key: their rows of data/presets.toml, read as a cache."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +12,7 @@ from mla_engine.model_caches import attention, latents, weighing
 from mla_engine.model_caches.keys import Keys
 from mla_engine.model_caches.parts import Layer, Model
 from mla_engine.model_caches.read import read
+from mla_engine.tables import read_table
 
 ACTIVE = re.compile(r"-A(\d+(?:\.\d+)?)B\b")
 SIZES = {  # key of a config.json -> the engine's name of this size
@@ -129,12 +128,9 @@ def _active(name: str) -> int | None:
     return int(Fraction(found[1]) * 10**9) if found else None
 
 
-def _load() -> dict[str, Published]:
-    text = (files("mla_engine") / "data" / "presets.toml").read_text("utf-8")
-    return {key: _published(key, row) for key, row in tomllib.loads(text).items()}
-
-
-MODELS: Mapping[str, Published] = MappingProxyType(_load())
+MODELS: Mapping[str, Published] = MappingProxyType(
+    {key: _published(key, row) for key, row in read_table("data", "presets.toml").items()}
+)
 """Every published model, in the order of the file."""
 
 

@@ -1,10 +1,8 @@
 """Read a config.json: what every layer of a model keeps."""
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from mla_engine import checks
@@ -19,6 +17,7 @@ from mla_engine.model_caches import (
 from mla_engine.model_caches.keys import Keys, UncountedError, language_model, some
 from mla_engine.model_caches.parts import Layer, Model
 from mla_engine.refusals import Phrase
+from mla_engine.tables import read_table
 
 SIGNS = (  # keys that all must be there, and what they look like: the first that fits
     (("compress_ratios",), Phrase("like_pooled")),
@@ -71,8 +70,7 @@ BUILDERS: dict[str, Callable[[Keys, int], Layer]] = {
 @cache
 def architectures() -> dict[str, dict[str, Any]]:
     """The row of architectures.toml for each model_type."""
-    file = files("mla_engine") / "model_caches" / "architectures.toml"
-    rows = tomllib.loads(file.read_text("utf-8")).values()
+    rows = read_table("model_caches", "architectures.toml").values()
     return {model_type: row for row in rows for model_type in row["types"]}
 
 

@@ -66,12 +66,6 @@ def test_converts_what_is_stored_in_another_dtype(stored, dtype, tmp_path):
     assert torch.equal(layer.W_KR, wanted[16:].to(stored).to(dtype))
 
 
-def test_draws_no_weights(models_folder, monkeypatch):
-    folder = saved("deepseek_v3", models_folder, False)
-    monkeypatch.setattr(torch.Tensor, "normal_", lambda *_, **__: pytest.fail("weights drawn"))
-    load_attention(folder, 1)
-
-
 def test_refuses_before_reading_what_the_memory_does_not_hold(models_folder, monkeypatch):
     folder = saved("deepseek_v3", models_folder, False)
     monkeypatch.setattr(Checkpoint, "read", lambda *_: pytest.fail("weights read"))
@@ -195,11 +189,3 @@ def test_leaves_masks_and_frequencies_alone(tmp_path):
     load_attention(rewritten(tmp_path / "a", "gpt2", lambda ts: ts | beside), 0)
     beside = {"model.layers.0.self_attn.rotary_emb.inv_freq": torch.ones(4)}
     load_attention(rewritten(tmp_path / "b", "llama", lambda ts: ts | beside), 0)
-
-
-def test_refuses_another_dtype_or_device(models_folder):
-    folder = saved("llama", models_folder, False)
-    with refused("dtype (torch.int8) must be one of"):
-        load_attention(folder, 0, dtype=torch.int8)
-    with refused("device ('shelf') is none"):
-        load_attention(folder, 0, device="shelf")

@@ -115,14 +115,6 @@ def test_without_a_list_layers_are_as_transformers_has_them():
     assert found == [10, 10, 10, 4, 10]
 
 
-def test_its_plan_names_its_tensors(folders):
-    plan = describe(folders[False], 2)
-    assert {name.partition("attn.")[2] for name in plan.tensors} >= {
-        "attn_sink", "compressor.ape", "indexer.compressor.ape", "wo_a.weight",
-    }  # fmt: skip
-    assert len(describe(folders[False], 0).tensors) == 8
-
-
 def test_what_enters_an_attention_is_not_computed(folders):
     folder = add_tokenizer(folders[True])
     for call in (hidden_states, hidden_bytes):

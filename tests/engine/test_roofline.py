@@ -92,10 +92,6 @@ def test_expanding_wins_where_the_quadratic_says(key, context):
     assert costs.expanding_wins(config, context) == by_formula(config, context)
 
 
-def test_for_deepseek_v3_it_is_about_171_query_tokens():
-    assert costs.expanding_wins(V3, 2**19) == 171
-
-
 def test_by_the_clock_a_slow_memory_moves_the_crossing():
     slow = replace(H200, bytes_per_second=H200.bytes_per_second / 4)
     first = costs.expanding_wins(V3, 32_768, slow)

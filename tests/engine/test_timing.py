@@ -98,11 +98,6 @@ def test_the_rates_are_those_of_a_product_and_a_copy(monkeypatch):
     assert timing.copy_rate("cpu") == 2 * done[1].nbytes / 0.25 > 0
 
 
-def test_this_machine_is_a_device():
-    here = timing.measured_device("here", 2e9, 1e9, torch.float32)
-    assert (here.ridge, here.dtype_bytes) == (2, 4)
-
-
 def test_the_kernel_is_timed_at_the_sizes_of_a_layer(monkeypatch):
     assert timing.kernel_step(MLA, 4, 9, 2, torch.float16, "cpu") is None  # no kernel runs there
     monkeypatch.setattr(timing, "why_not", lambda *_: None)

@@ -14,7 +14,6 @@ from mla_engine.model_caches import (
     by_kind,
     bytes_per_token,
     held_bytes,
-    numbers_per_token,
     read,
     read_bytes,
     storage,
@@ -23,7 +22,6 @@ from mla_engine.refusals import RefusedError
 from tests.model_caches.published import (
     GLM_5_2,
     KIMI_K3,
-    KIMI_LINEAR,
     LLAMA_3_70B,
     V3,
     V3_2,
@@ -33,35 +31,8 @@ from tests.model_caches.published import (
 BF16 = Storage()
 
 
-def numbers(config: dict) -> Fraction:
-    return sum(numbers_per_token(layer) for layer in read(config).layers)
-
-
 def bytes_of(config: dict, kv: str = "bf16") -> Fraction:
     return sum(bytes_per_token(layer, storage(kv)) for layer in read(config).layers)
-
-
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        (V3, 61 * 576),
-        (V3_2, 61 * (576 + 128)),
-        (GLM_5_2, 78 * 576 + 21 * 128),
-        (KIMI_K3, 24 * 576),
-        (KIMI_LINEAR, 7 * 576),
-        (V4_FLASH, 21 * Fraction(512 + 128, 4) + 20 * Fraction(512, 128)),
-        (LLAMA_3_70B, 80 * 2 * 8 * 128),
-    ],
-)
-def test_numbers_that_each_token_adds(config: dict, expected: Fraction):
-    assert numbers(config) == expected
-    assert bytes_of(config) == 2 * expected
-
-
-def test_kimi_linear_caches_in_its_seven_layers():
-    layers = read(KIMI_LINEAR).layers
-    cached = [number for number, layer in enumerate(layers, 1) if layer.kind == "latent"]
-    assert cached == [4, 8, 12, 16, 20, 24, 27]
 
 
 def test_a_row_of_fp8_has_656_bytes_in_v3_2_and_584_in_v4():

@@ -149,11 +149,3 @@ def test_v4_1_flash_reads_what_few_layers_store():
     assert scored == dict.fromkeys((2, 8, 14), 2**19) | {20: 2**20} | dict.fromkeys(
         (24, 28, 32, 36), 2048 * 8
     )
-
-
-def test_states_of_kimi_k3_do_not_grow():
-    """69 KDA layers of 96 heads with 128 x 128 numbers each."""
-    parts = [part for layer in MODELS["kimi-k3"].model().layers for part in layer.parts]
-    states = [part for part in parts if part.name == "state"]
-    assert len(states) == 69
-    assert {(part.numbers, part.growth) for part in states} == {(96 * 128 * 128, "once")}

@@ -1,0 +1,10 @@
+"""The tables of the package: TOML files beside the code that reads them."""
+
+import tomllib
+from importlib.resources import files
+from typing import Any
+
+
+def read_table(*path: str) -> dict[str, Any]:
+    """Return a file of the package by the parts of its path; FileNotFoundError without it."""
+    return tomllib.loads(files("mla_engine").joinpath(*path).read_text("utf-8"))
