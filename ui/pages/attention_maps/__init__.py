@@ -86,9 +86,10 @@ def _long(view: LongView) -> Recipe:
 
 def _words(view: View) -> str:
     """The expression of the tokens; empty for the example."""
-    if view.generated:
-        return f"generated_words({view.generated})"
-    return f"words_of({literal(view.text)})" if view.text else ""
+    text, generated = view.chosen.text, view.chosen.generated
+    if generated:
+        return f"generated_words({generated})"
+    return f"words_of({literal(text)})" if text else ""
 
 
 PAGE = Page(

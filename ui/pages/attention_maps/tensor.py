@@ -28,20 +28,15 @@ def draw(view: View) -> None:
     control("map_tensor", shown=view.tensor, options=view.tensors)
     if view.missing:
         st.caption(t("attention_maps.no_such_tensor", wanted=view.missing, shown=view.tensor))
-    st.latex(formula(view))
-    prose.say(shape(view))
+    symbol = SYMBOLS[view.tensor]
+    made = symbol.step(view.maps.run.form).formula
+    st.latex(f"{symbol.latex} = {made}" if made else symbol.latex)
+    prose.say(_shape(view))
     _chart(view)
 
 
-def formula(view: View) -> str:
-    """Return the tensor's formula as LaTeX."""
-    symbol = SYMBOLS[view.tensor]
-    made = symbol.step(view.maps.run.form).formula
-    return f"{symbol.latex} = {made}" if made else symbol.latex
-
-
-def shape(view: View) -> str:
-    """The name of the tensor below the maps, and how many numbers it has."""
+def _shape(view: View) -> str:
+    """Return the name of the tensor below the maps, and how many numbers it has."""
     values = {"name": tensor(view.tensor), "head": count(view.maps.head)}
     said = t("attention_maps.tensor_shape", shape=_sides(view), **values)
     run = view.maps.run
@@ -49,12 +44,6 @@ def shape(view: View) -> str:
         axis = axes.named(run.config, letter)
         said += " " + t("attention_maps.tensor_cut", axis=axis, place=count(place))
     return said + prose.weights_mark(view.maps.run.origin)
-
-
-def alt(view: View) -> str:
-    """Its picture in words."""
-    largest = digits(figures.shared_limit(view.matrix))
-    return t("attention_maps.alt_tensor", name=view.tensor, shape=_sides(view), limit=largest)
 
 
 def _sides(view: View) -> str:
@@ -74,7 +63,9 @@ def _chart(view: View) -> None:
         height=PANEL,
         words=map_words(),
     )
-    charts.show(fig, f"tensor:{view.tensor}", alt=alt(view), data=partial(_table, view))
+    largest = digits(figures.shared_limit(view.matrix))
+    alt = t("attention_maps.alt_tensor", name=view.tensor, shape=_sides(view), limit=largest)
+    charts.show(fig, f"tensor:{view.tensor}", alt=alt, data=partial(_table, view))
 
 
 def _tokens(view: View) -> list[tuple[str, ...] | None]:

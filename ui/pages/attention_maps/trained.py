@@ -23,10 +23,7 @@ SCORED = {  # what a key is to its query -> the score of the heads that look at 
     "before": "previous",
 }
 CLEAR = 2.0  # times as much as the other part alone: this part makes the look
-UNDONE = {
-    "causal": True,
-    "temperature": 1.0,
-}  # as the model was trained
+UNDONE = True, 1.0  # mask and temperature as the model was trained
 
 
 @dataclass(frozen=True)
@@ -84,20 +81,9 @@ def kind(words: Sequence[str], query: int, key: int, answer: Answer | None) -> s
     )
 
 
-def habit(maps: Maps, origin: TrainedLayer, of: str) -> tuple[str, float] | None:
-    """The score of heads that look at such a key, and how high it is for the chosen head."""
-    if of not in SCORED:
-        return None
-    return SCORED[of], trained_layer.head_scores(origin, SCORED[of])[maps.head]
-
-
-def alone(maps: Maps) -> tuple[float, ...]:
-    """The share that the cell would have by each part of the logits alone."""
+def share_by(maps: Maps, code: str) -> float:
+    """Return the share that the cell would have by one part of the logits alone."""
     seen = maps.mask[maps.query]
-    return tuple(_share(maps, code, seen) for code in maps.parts)
-
-
-def _share(maps: Maps, code: str, seen: np.ndarray) -> float:
     logits = maps.run.tensors[code][0, maps.place, maps.query].astype(np.float64)
     powers = np.exp((logits - logits[seen].max()) / maps.temperature) * seen
     return float(powers[maps.key] / powers.sum())
@@ -160,17 +146,17 @@ def under(maps: Maps, origin: TrainedLayer, look: Look) -> list[str]:
 def _made(maps: Maps, look: Look) -> str:
     if look.seen == 1 or look.kind == "hidden" or not maps.parts:
         return ""
-    content, position = alone(maps)
+    content, position = (share_by(maps, code) for code in maps.parts)
     by = verdict(content, position, maps.share, 1 / look.seen)
     values = {"content": share(content), "position": share(position), "share": share(maps.share)}
     return t(f"attention_maps.made_{by or 'no_look'}", **values)
 
 
 def _habit(maps: Maps, origin: TrainedLayer, look: Look) -> str:
-    found = habit(maps, origin, look.kind)
-    if found is None:
+    if look.kind not in SCORED:
         return ""
-    name, score = found
+    name = SCORED[look.kind]
+    score = trained_layer.head_scores(origin, name)[maps.head]
     values = {"score": t("common.percent", value=fixed(100 * score, 0)), "head": count(maps.head)}
     values["texts"] = count(trained_layer.score_texts(name))
     values["does"] = t(f"attention_maps.does_{name}")
@@ -179,5 +165,5 @@ def _habit(maps: Maps, origin: TrainedLayer, look: Look) -> str:
 
 def _changed(maps: Maps) -> str:
     """Return the note that the model itself reads on with its own mask and temperature."""
-    own = {"causal": maps.causal, "temperature": maps.temperature} == UNDONE
+    own = (maps.causal, maps.temperature) == UNDONE
     return "" if own else t("attention_maps.changed")

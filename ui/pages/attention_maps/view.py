@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -27,15 +28,13 @@ class View:
 
     Args:
         maps: of the chosen head.
-        text: the reader's own, whose words are the tokens; empty for the example.
-        generated: how many made-up words stand in for the text; 0 is none.
+        chosen: the page's settings by their short names.
         tensor: the code of the tensor below the maps.
         missing: the code of the tensor that is asked for where this layer has none; or empty.
     """
 
     maps: Maps
-    text: str
-    generated: int
+    chosen: SimpleNamespace
     tensor: str
     missing: str
 
@@ -98,7 +97,7 @@ def view() -> View:
     there = wanted in (*steps, *maps.run.weights)
     tensor = wanted if there else steps[1]  # the first after h
     missing = "" if there or wanted == state.default("map_tensor") else wanted
-    return View(maps, s.text, s.generated, tensor, missing)
+    return View(maps, s, tensor, missing)
 
 
 def reads_a_sentence() -> bool:
@@ -149,10 +148,9 @@ def is_long() -> bool:
 
 def can_be_long(model: Model) -> bool:
     """Tell whether a text of any length can be read: drawn weights, a cache that grows by key."""
-    form = mechanisms.form_of(model.variant)
     drawn = model.layer is None and model.trained is None
     by_key = any(one.grows_evenly for one in mechanisms.of_variant(model.variant).caches)
-    return drawn and by_key and form.columns is None and form.read is None
+    return drawn and by_key and can_be_unmasked(model)
 
 
 def at_the_end() -> None:

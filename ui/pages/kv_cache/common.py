@@ -8,10 +8,11 @@ import numpy as np
 
 from mla_engine import PRESETS, costs, mechanisms
 from mla_engine.config import AttentionConfig
+from mla_engine.costs import Serving
 from mla_engine.figures import cache_growth
 from ui.pages.kv_cache.scene import WIDTH_OF_STATES, Scene, kind_of
 from ui.pages.kv_cache.view import View, kv_heads, most_caches
-from ui.parts import prose
+from ui.parts import prose, snippet
 from ui.parts.charts import Drawing, growth_words
 from ui.parts.control import control
 from ui.parts.typed import exact_control
@@ -48,6 +49,26 @@ def controls(view: View, names: Sequence[str]) -> None:
             control(name)
         if name == "kv_unit":
             prose.note(t("kv_cache.unit_note"))
+
+
+def curves_of(view: View, scene: Scene, serving: Callable[[str], Serving]) -> dict[str, np.ndarray]:
+    """Return the bytes of every way [context], by its label, each served as `serving` says."""
+    curves = {}
+    for way in scene.ways:
+        on = serving(way)
+        held = [on.held_bytes(tokens, scene.batch) for tokens in view.contexts]
+        curves[scene.label(way)] = np.array(held)
+    return curves
+
+
+def whole_model(scene: Scene) -> dict[str, object]:
+    """Return the kinds of a model's layers, each with its number, as a snippet has them."""
+    (_, caches), *others = scene.kinds(scene.own, whole=True)
+    return {
+        "config": snippet.config(scene.preset.config, scene.key),
+        "caches": caches,
+        "others": snippet.kinds(tuple(others), scene.key),
+    }
 
 
 def growth(

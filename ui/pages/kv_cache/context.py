@@ -7,7 +7,7 @@ from mla_engine import costs
 from mla_engine.cache import Cache
 from mla_engine.lazy import LazyModule
 from ui.engine import shared_cache
-from ui.pages.kv_cache.common import growth, limitations, numbers_of, shown, window
+from ui.pages.kv_cache.common import curves_of, growth, limitations, numbers_of, shown, window
 from ui.pages.kv_cache.layouts import mla_compared, rows_in_words
 from ui.pages.kv_cache.scene import Scene, kind_of
 from ui.pages.kv_cache.view import View
@@ -81,12 +81,7 @@ def draw(view: View, scene: Scene, side: str) -> None:
 @shared_cache.cached(key=lambda view, scene: (scene, view.contexts, view.language))
 def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
     """Return the bytes of every way [context]."""
-    curves = {}
-    for way in scene.ways:
-        on = scene.serving(way)
-        held = [on.held_bytes(tokens, scene.batch) for tokens in view.contexts]
-        curves[scene.label(way)] = np.array(held)
-    return curves
+    return curves_of(view, scene, scene.serving)
 
 
 def dots(view: View) -> None:

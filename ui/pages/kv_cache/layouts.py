@@ -239,8 +239,7 @@ def _bars_of_rows(view: View, scene: Scene, found: Caches, key: str) -> None:
     numbers = {label: _by_kind(rows) for label, rows in found.items()}
     totals = [prefixed_count(_numbers(rows)) for rows in found.values()]
     axis = t("kv_cache.axis_layer", tokens=count(view.context))
-    kinds = {kind for rows in found.values() for kind, row in rows.items() if row.numbers}
-    height = AXIS + ROW * len(found) + ENTRY * len(kinds)
+    height = AXIS + ROW * len(found) + ENTRY * len(_kinds(found))
     figure = _stacked(numbers, totals, axis, height=height)
     held = "; ".join(f"{label} ({rows_in_words(rows)})" for label, rows in found.items())
     alt = t("kv_cache.alt_rows", model=scene.preset.name, tokens=count(view.context), held=held)
@@ -268,9 +267,14 @@ def _held(scene: Scene, rows: Mapping[str, Amount]) -> float:
     return sum(row.n_bytes for row in rows.values()) * scene.n_caches * scene.batch
 
 
+def _kinds(found: Caches) -> set[str]:
+    """Return the kinds of rows that any of the caches has."""
+    return {kind for rows in found.values() for kind, row in rows.items() if row.numbers}
+
+
 def _sentences(scene: Scene, found: Caches) -> list[str]:
     """Return what explains the kinds of rows that are drawn."""
-    kinds = {kind for rows in found.values() for kind, row in rows.items() if row.numbers}
+    kinds = _kinds(found)
     said = [t(f"kv_cache.kind_{kind}") for kind in TOLD if kind in kinds]
     if "state" in kinds and scene.width < WIDTH_OF_STATES:
         said.append(t("kv_cache.state_wide"))

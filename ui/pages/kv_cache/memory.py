@@ -1,6 +1,7 @@
 """The second topic of the cache page: the memory that weights leave, and how much cache fits."""
 
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -8,11 +9,17 @@ import streamlit as st
 from mla_engine.costs import GPUS, Serving
 from mla_engine.lazy import LazyModule
 from ui.engine import shared_cache
-from ui.pages.kv_cache.common import beyond, growth, limitations, shown
+from ui.pages.kv_cache.common import (
+    beyond,
+    curves_of,
+    growth,
+    limitations,
+    shown,
+    whole_model,
+)
 from ui.pages.kv_cache.scene import WIDTHS, Scene, type_label
 from ui.pages.kv_cache.view import View
 from ui.parts import charts, prose
-from ui.parts.snippet import config, kinds
 from ui.settings.page import Functions, Recipe
 from ui.settings.sizes import MOST_TOKENS
 from ui.words.numbers import TIED, count
@@ -119,12 +126,7 @@ def draw(view: View, scene: Scene, side: str) -> None:
 )
 def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
     """Return the bytes of every way on the fullest GPU [context]."""
-    curves = {}
-    for way in scene.ways:
-        on = served(view, scene, way)
-        held = [on.held_bytes(tokens, scene.batch) for tokens in view.contexts]
-        curves[scene.label(way)] = np.array(held)
-    return curves
+    return curves_of(view, scene, partial(served, view, scene))
 
 
 def _levels(view: View, scene: Scene, on: Serving) -> dict[str, float]:
@@ -239,11 +241,7 @@ def code(_view: View) -> Functions:
 def snippet(view: View) -> Recipe:
     """Return the snippet that makes the headline's numbers."""
     scene = view.scenes[0]
-    (_, caches), *others = scene.kinds(scene.own, whole=True)
-    return "memory", {
-        "config": config(scene.preset.config, scene.key),
-        "caches": caches,
-        "others": kinds(tuple(others), scene.key),
+    return "memory", whole_model(scene) | {
         "parameters": scene.preset.parameters or 0,
         "gpu": view.gpu,
         "ranks": view.ranks,

@@ -11,11 +11,10 @@ from mla_engine.costs import Serving, cache_elements, kept_parts, rank_cache_ele
 from mla_engine.lazy import LazyModule
 from mla_engine.studies.split_latents import cached_on_each_gpu
 from ui.engine import shared_cache
-from ui.pages.kv_cache.common import growth, limitations, shown
+from ui.pages.kv_cache.common import growth, limitations, shown, whole_model
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import RANKS, View
 from ui.parts import charts, prose
-from ui.parts.snippet import config, kinds
 from ui.settings.page import Functions, Recipe
 from ui.words.numbers import count, digits
 from ui.words.text import t
@@ -242,11 +241,7 @@ def code(_view: View) -> Functions:
 def snippet(view: View) -> Recipe:
     """Return the snippet that makes the headline's numbers."""
     scene = view.scenes[0]
-    (_, caches), *others = scene.kinds(scene.own, whole=True)
-    return "parallel", {
-        "config": config(scene.preset.config, scene.key),
-        "caches": caches,
-        "others": kinds(tuple(others), scene.key),
+    return "parallel", whole_model(scene) | {
         "context": view.context,
         "sequences": view.sequences,
         "ranks": view.ranks,
