@@ -114,7 +114,7 @@ def decode(
     dtype_bytes: float = 2,
     heads: Iterable[int] | None = None,
 ) -> Cost:
-    """Cost of one step that adds `new_tokens` to a cache of `context` tokens.
+    """Return the cost of one step that adds `new_tokens` to a cache of `context` tokens.
 
     Args:
         config: the layer.
@@ -147,7 +147,7 @@ def call_cost(
     sizes: Sizes,
     dtype_bytes: float,
 ) -> Cost:
-    """Cost of one call of these sizes, of which `prefill` and `decode` are two kinds."""
+    """Return the cost of one call of these sizes, of which `prefill` and `decode` are two kinds."""
     checks.whole("batch", sizes.batch)
     checks.positive("dtype_bytes", dtype_bytes)
     cache, closed = kind_of_cache(config, cache), mechanisms.of(config).costs
@@ -188,7 +188,7 @@ def _moved_bytes(
 
 
 def form_with(config: AttentionConfig, form: str, cache: str) -> Form:
-    """The form of this name, if it computes from this kind of cache.
+    """Return the form of this name, if it computes from this kind of cache.
 
     Raises:
         ValueError: an unknown form, or one that needs what the cache does not hold.
@@ -202,6 +202,6 @@ def form_with(config: AttentionConfig, form: str, cache: str) -> Form:
 
 
 def in_order(form: Form, shapes: Shapes) -> Shapes:
-    """The products that take place, in the order of the trace's fields."""
+    """Return the products that take place, in the order of the trace's fields."""
     names = (field.name for field in fields(form.trace))
     return {name: shapes[name] for name in names if math.prod(shapes.get(name, (0,)))}

@@ -21,14 +21,14 @@ published = LazyModule("mla_engine.model_caches.mistakes")
 
 
 def formulas(config: AttentionConfig) -> tuple[Formula, ...]:
-    """The formulas in use for this kind of layer, the right one first."""
+    """Return the formulas in use for this kind of layer, the right one first."""
     found = (_of_layer(one) for one in mistakes(config) if one.measure == "stored")
     wrong = (formula for formula in found if formula.off(config) != 1)
     return (*mechanisms.of(config).costs.formulas, *wrong)
 
 
 def mistakes(config: AttentionConfig) -> tuple["Mistake", ...]:
-    """The wrong formulas that were published for whole models with layers of this kind."""
+    """Return the wrong formulas that were published for whole models with layers of this kind."""
     every = published.mistakes()
     return tuple(every[key] for key in mechanisms.of(config).costs.mistakes)
 

@@ -26,7 +26,7 @@ ATTENTION = ("tensor", "data")
 
 
 def rank_heads(config: AttentionConfig, ranks: int) -> range:
-    """The heads of the fullest of `ranks` that split them.
+    """Return the heads of the fullest of `ranks` that split them.
 
     Raises:
         ValueError: more ranks than heads.
@@ -38,7 +38,7 @@ def rank_heads(config: AttentionConfig, ranks: int) -> range:
 
 
 def rank_cache_elements(config: AttentionConfig, ranks: int, cache: str | None = None) -> float:
-    """Numbers per token and layer on the fullest of `ranks` that split the heads.
+    """Return the numbers per token and layer on the fullest of `ranks` that split the heads.
 
     Args:
         config: the layer.
@@ -131,7 +131,7 @@ class Serving:
         return self.gpu_bytes - self.rank_weight_bytes
 
     def heads_of(self, config: AttentionConfig) -> range | None:
-        """The heads of a kind of attention that the fullest GPU computes; None for all."""
+        """Return the heads of a kind of attention that the fullest GPU computes; None for all."""
         return None if self.attention == "data" else rank_heads(config, self.ranks)
 
     @property
@@ -148,12 +148,12 @@ class Serving:
         return self._over_layers(partial(fixed_bytes, dtype_bytes=self.cache_bytes))
 
     def rank_sequences(self, batch: int) -> int:
-        """Sequences of `batch` that the fullest GPU keeps, wholly or in part."""
+        """Return the sequences of `batch` that the fullest GPU keeps, wholly or in part."""
         checks.whole("batch", batch, most=MOST)
         return sequences_each(batch, self.groups)
 
     def held_bytes(self, context: int, batch: int = 1) -> float:
-        """Cache on the fullest GPU: `batch` sequences of `context` tokens."""
+        """Return the cache on the fullest GPU: `batch` sequences of `context` tokens."""
         checks.whole("context", context, least=0, most=MOST)
         held = partial(held_bytes, tokens=context, dtype_bytes=self.cache_bytes)
         return self._over_layers(held) * self.rank_sequences(batch)
@@ -165,7 +165,7 @@ class Serving:
         return MOST if found is None else found
 
     def largest_batch(self, context: int) -> int:
-        """Sequences that fit and can grow to `context` tokens; 0 if not one does."""
+        """Return the sequences that fit and can grow to `context` tokens; 0 if not one does."""
         checks.whole("context", context, most=MOST)
         kept = self.token_bytes * context + self.sequence_bytes
         return largest_batch(self.free_bytes, kept, self.groups)

@@ -69,7 +69,7 @@ def lighter_from(
 def expanding_wins(
     config: AttentionConfig, context: int, device: Device | None = None, *, batch: int = 1
 ) -> int | None:
-    """Query tokens from which on expanding a latent cache beats absorbing.
+    """Return the query tokens from which on expanding a latent cache beats absorbing.
 
     Args:
         config: the layer.
@@ -99,7 +99,7 @@ def _check_absorbs(config: AttentionConfig) -> None:
 
 
 def attention_intensity(config: AttentionConfig, context: int, rows: int, device: Device) -> float:
-    """FLOP per byte of absorbed attention alone, without projections and weights.
+    """Return the FLOP per byte of absorbed attention alone, without projections and weights.
 
     Args:
         config: the layer; its own number of heads does not count.
@@ -114,7 +114,7 @@ def attention_intensity(config: AttentionConfig, context: int, rows: int, device
 
 
 def attention_turns(config: AttentionConfig, context: int, device: Device) -> int | None:
-    """Heads x query tokens from which on absorbed attention alone is compute-bound."""
+    """Return the heads x query tokens from which on absorbed attention alone is compute-bound."""
     return first_whole(
         lambda rows: attention_intensity(config, context, rows, device) >= device.ridge,
         MOST_QUERIES,
@@ -122,7 +122,7 @@ def attention_turns(config: AttentionConfig, context: int, device: Device) -> in
 
 
 def step_turns(cost_of: Callable[[int], Cost], device: Device) -> int | None:
-    """Sequences at once from which on a whole step, weights included, is compute-bound.
+    """Return the sequences at once from which on a whole step, weights included, is compute-bound.
 
     Args:
         cost_of: batch -> cost of the step.

@@ -23,12 +23,12 @@ def weight_elements(config: AttentionConfig, heads: Iterable[int] | None = None)
 
 
 def parameters(config: AttentionConfig, heads: Iterable[int] | None = None) -> int:
-    """Parameters of a layer with these heads: weights, biases and norm weights."""
+    """Return the parameters of a layer with these heads: weights, biases and norm weights."""
     return sum(weight_elements(config, heads).values())
 
 
 def chosen_heads(config: AttentionConfig, heads: Iterable[int] | None) -> tuple[int, ...]:
-    """The heads by global number, all by default.
+    """Return the heads by global number, all by default.
 
     Raises:
         ValueError: a config of another kind, no head, a repeated or an absent one.
@@ -48,7 +48,7 @@ def chosen_heads(config: AttentionConfig, heads: Iterable[int] | None) -> tuple[
 
 
 def kind_of_cache(config: AttentionConfig, cache: str | None) -> str:
-    """`cache`, or the one that the layer is meant to keep, such as "latent" for MLA.
+    """Return `cache`, or the one that the layer is meant to keep, such as "latent" for MLA.
 
     Raises:
         ValueError: an unknown cache, or one of another mechanism, as "latent" of grouped heads.
@@ -69,7 +69,7 @@ def kind_of_cache(config: AttentionConfig, cache: str | None) -> str:
 def cache_elements(
     config: AttentionConfig, cache: str | None = None, heads: Iterable[int] | None = None
 ) -> int:
-    """Numbers kept per token and layer.
+    """Return the numbers kept per token and layer.
 
     Args:
         config: the layer.
@@ -87,7 +87,7 @@ def cache_elements(
 def cache_bytes_per_token(
     config: AttentionConfig, dtype_bytes: float, cache: str | None = None
 ) -> float:
-    """Bytes kept per token and layer; `dtype_bytes` is 4 for float32, 0.5 for 4-bit numbers.
+    """Count bytes kept per token and layer; `dtype_bytes` is 4 for float32, 0.5 for 4-bit numbers.
 
     Raises:
         ValueError: a width of 0 or less, or a cache that the layer cannot have.
@@ -102,7 +102,7 @@ def fixed_bytes(
     cache: str | None = None,
     heads: Iterable[int] | None = None,
 ) -> float:
-    """Bytes that a layer keeps of one sequence whatever its length; 0 where all of it grows.
+    """Count bytes that a layer keeps of one sequence whatever its length; 0 where all of it grows.
 
     Raises:
         ValueError: a width of 0 or less, a cache or a head that the layer cannot have.
@@ -119,7 +119,7 @@ def held_bytes(
     cache: str | None = None,
     heads: Iterable[int] | None = None,
 ) -> float:
-    """Bytes that a layer keeps of one sequence of so many tokens, also what does not grow.
+    """Count bytes that a layer keeps of one sequence of so many tokens, also what does not grow.
 
     Raises:
         ValueError: a number of tokens below 0, a width of 0 or less, a cache or a head that the
@@ -166,7 +166,7 @@ def kept_rows(config: AttentionConfig, tokens: int, dtype_bytes: float) -> dict[
 
 
 def mha_cache_elements(config: AttentionConfig) -> int:
-    """Numbers per token and layer that plain MHA of the same heads keeps: n_h (d_h + d_v).
+    """Count numbers per token and layer that plain MHA of the same heads keeps: n_h (d_h + d_v).
 
     Keys are d_head wide, without a rotary part, and values d_value: 2 n_h d_h where both are equal.
     """

@@ -8,7 +8,7 @@ from mla_engine.model_caches.parts import Layer, Part
 
 
 def head_width(keys: Keys) -> int:
-    """Numbers of a key: `head_dim`, or an even share of the model's width."""
+    """Return the numbers of a key: `head_dim`, or an even share of the model's width."""
     if keys.get("head_dim") is not None:
         return keys.whole("head_dim")
     d_model, n_heads = keys.whole("hidden_size"), keys.whole("num_attention_heads")
@@ -17,7 +17,7 @@ def head_width(keys: Keys) -> int:
 
 
 def as_mha(keys: Keys) -> int:
-    """Numbers of a key and a value for every query head, n_h (d_h + d_v); 0 without heads.
+    """Count numbers of a key and a value for every query head, n_h (d_h + d_v); 0 without heads.
 
     Of MLA the key is counted without its rotary part, as `costs.mha_cache_elements` does.
     """
@@ -29,7 +29,7 @@ def as_mha(keys: Keys) -> int:
 
 
 def pair(n_kv_heads: int, d_key: int, d_value: int, **rows: object) -> tuple[Part, Part]:
-    """Keys and values of all KV heads."""
+    """Return the keys and values of all KV heads."""
     of_heads = {"heads": n_kv_heads, **rows}
     return (
         Part(name="key", numbers=n_kv_heads * d_key, **of_heads),
@@ -38,7 +38,7 @@ def pair(n_kv_heads: int, d_key: int, d_value: int, **rows: object) -> tuple[Par
 
 
 def grouped(keys: Keys, _layer: int, **rows: object) -> Layer:
-    """Keys and values of `num_key_value_heads` heads."""
+    """Return the keys and values of `num_key_value_heads` heads."""
     n_heads = keys.whole("num_attention_heads")
     n_kv_heads = keys.whole("num_key_value_heads")
     checks.multiple(
@@ -50,12 +50,12 @@ def grouped(keys: Keys, _layer: int, **rows: object) -> Layer:
 
 
 def windowed(keys: Keys, layer: int) -> Layer:
-    """The same of the last `sliding_window` tokens."""
+    """Return the same of the last `sliding_window` tokens."""
     return _bounded(keys, layer, "sliding_window", "window")
 
 
 def chunked(keys: Keys, layer: int) -> Layer:
-    """The same of a chunk of `attention_chunk_size` tokens."""
+    """Return the same of a chunk of `attention_chunk_size` tokens."""
     return _bounded(keys, layer, "attention_chunk_size", "chunk")
 
 
@@ -65,7 +65,7 @@ def _bounded(keys: Keys, layer: int, length: str, kind: str) -> Layer:
 
 
 def own_window(keys: Keys, layer: int) -> Layer:
-    """A window with KV heads and widths of its own, `swa_...` (MiMo-V2)."""
+    """Return a window with KV heads and widths of its own, `swa_...` (MiMo-V2)."""
     names = {name: f"swa_{name}" for name in ("num_key_value_heads", "head_dim", "v_head_dim")}
     own = {n: found for n, key in names.items() if (found := keys.get(key)) is not None}
     return windowed(keys.having(**own), layer)
@@ -88,7 +88,7 @@ def searched(keys: Keys, layer: int) -> Layer:
 
 
 def wide(keys: Keys, layer: int) -> Layer:
-    """A global layer with KV heads and a width of its own, `global_...` (Gemma 4)."""
+    """Return a global layer with KV heads and a width of its own, `global_...` (Gemma 4)."""
     own = {"head_dim": keys.whole("global_head_dim")}
     if keys.flag("attention_k_eq_v", True) and keys.get("num_global_key_value_heads") is not None:
         own["num_key_value_heads"] = keys.whole("num_global_key_value_heads")
@@ -96,7 +96,7 @@ def wide(keys: Keys, layer: int) -> Layer:
 
 
 def every_head(keys: Keys, _layer: int) -> Layer:
-    """Keys and values as wide as the model, for every head."""
+    """Return the keys and values as wide as the model, for every head."""
     n_heads, d_model = keys.whole("num_attention_heads"), keys.whole("hidden_size")
     checks.multiple(keys.name("hidden_size"), d_model, keys.name("num_attention_heads"), n_heads)
     return Layer("mha", pair(n_heads, d_model // n_heads, d_model // n_heads))

@@ -18,12 +18,12 @@ from mla_engine.model_caches.storage import Storage
 
 
 def numbers_per_token(layer: Layer) -> Fraction:
-    """Numbers that each further token adds for good."""
+    """Return the numbers that each further token adds for good."""
     return sum((part.numbers * part.rows_per_token for part in _stored(layer)), Fraction(0))
 
 
 def bytes_per_token(layer: Layer, storage: Storage, ranks: int = 1) -> Fraction:
-    """Their bytes, on the fullest of `ranks` GPUs that split the heads."""
+    """Return their bytes on the fullest of `ranks` GPUs that split the heads."""
     return sum(
         (
             storage.row_bytes(layer.kind, part, ranks) * part.rows_per_token
@@ -34,19 +34,19 @@ def bytes_per_token(layer: Layer, storage: Storage, ranks: int = 1) -> Fraction:
 
 
 def held_bytes(layer: Layer, storage: Storage, context: int, ranks: int = 1) -> Fraction:
-    """Bytes that a sequence of `context` tokens takes, windows and states included."""
+    """Return the bytes that a sequence of `context` tokens takes, windows and states included."""
     return _bytes(layer, storage, ranks, ((part, part.rows(context)) for part in _stored(layer)))
 
 
 def most_bytes(layer: Layer, storage: Storage, context: int, ranks: int = 1) -> Fraction:
-    """Bytes that no sequence of up to `context` tokens exceeds."""
+    """Return the bytes that no sequence of up to `context` tokens exceeds."""
     return _bytes(
         layer, storage, ranks, ((part, part.most_rows(context)) for part in _stored(layer))
     )
 
 
 def read_bytes(layer: Layer, storage: Storage, context: int, ranks: int = 1) -> Fraction:
-    """Bytes of the cache that the token after `context` others reads."""
+    """Return the bytes of the cache that the token after `context` others reads."""
     rows = ((part, part.rows_read(context)) for part in layer.parts)
     return _bytes(layer, storage, ranks, rows)
 
@@ -162,7 +162,7 @@ class Placing:
         return self._over_layers(most_bytes, context)
 
     def _over_layers(self, count: Callable[..., Fraction], *context: int) -> Fraction:
-        """The sequences of the fullest GPU, over all layers."""
+        """Return the sequences of the fullest GPU, over all layers."""
         of_layers = (
             n * count(layer, self.storage, *context, self.ranks)
             for layer, n in self.model.groups.items()

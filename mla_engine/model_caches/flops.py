@@ -27,7 +27,7 @@ def step_flops(model: Model, context: int) -> int:
 
 
 def prompt_flops(model: Model, tokens: int) -> int:
-    """Return FLOPs of all tokens of a prompt; MLA is in the form that computes less.
+    """Return the FLOPs of all tokens of a prompt; MLA is in the form that computes less.
 
     Expanded, a head's key and value have k + v numbers instead of twice the latent's c.
     """
@@ -39,7 +39,7 @@ def prompt_flops(model: Model, tokens: int) -> int:
 
 
 def _products(model: Model, layer: Layer, part: Part, *, expands: bool = False) -> int:
-    """Multiply-adds of one token's queries with one row of a part."""
+    """Return the multiply-adds of one token's queries with one row of a part."""
     if part.name in ("key", "value"):
         return model.n_heads * (part.numbers // part.heads)
     if part.name == "index":
@@ -66,7 +66,7 @@ def rows_of_prompt(part: Part, tokens: int) -> int:
 
 
 def _sum_of_groups(tokens: int, length: int, most: int | None) -> int:
-    """The sum of min(n // length, most) over n from 1 to `tokens`."""
+    """Return the sum of min(n // length, most) over n from 1 to `tokens`."""
     growing = tokens if most is None else min(tokens, most * length)
     groups, rest = divmod(growing, length)
     complete = length * (groups * (groups - 1) // 2) + groups * (rest + 1)
@@ -74,7 +74,7 @@ def _sum_of_groups(tokens: int, length: int, most: int | None) -> int:
 
 
 def latent_widths(model: Model) -> tuple[int, int] | None:
-    """c, and k + v of a head, of a model with plain MLA; None of any other.
+    """Return c, and k + v of a head, of a model with plain MLA; None of any other.
 
     An indexer's rows are chosen by each query, so what expanding costs depends on its choices.
     """
@@ -93,7 +93,7 @@ def latent_widths(model: Model) -> tuple[int, int] | None:
 def form_flops(
     n_heads: int, latent: int, widths: int, context: int, queries: int
 ) -> tuple[int, int]:
-    """FLOPs of a layer, absorbed and expanded, but for what is the same in both.
+    """Return the FLOPs of a layer, absorbed and expanded, but for what is the same in both.
 
     2 h t s 2 c, against 2 h t s (k + v) + 2 h N c (k + v): the rotary scores and what the queries'
     own tokens cost are in neither.

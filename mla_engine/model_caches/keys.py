@@ -20,7 +20,7 @@ class UncountedError(RefusedError):
 
 
 def language_model(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The part of a config.json that describes the language model, with a model_type.
+    """Return the part of a config.json that describes the language model, with a model_type.
 
     Raises:
         UncountedError: no model_type anywhere.
@@ -38,7 +38,7 @@ def _set(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def some(names: Mapping[str, Any]) -> str:
-    """The first names, for a message."""
+    """Return the first names, for a message."""
     listed = sorted(map(str, names))
     more = f", ... ({len(listed)})" if len(listed) > MOST_LISTED else ""
     return ", ".join(name[:40] for name in listed[:MOST_LISTED]) + more
@@ -66,15 +66,15 @@ class Keys:
         self.model_type: str = config["model_type"]
 
     def having(self, **own: Any) -> "Keys":
-        """The same with other values of some keys."""
+        """Return the same with other values of some keys."""
         return Keys(self.config, self._names, self._defaults, self._own | own)
 
     def renamed(self, **names: str) -> "Keys":
-        """The same with other names for some keys."""
+        """Return the same with other names for some keys."""
         return Keys(self.config, {**self._names, **names}, self._defaults, self._own)
 
     def get(self, name: str) -> Any:
-        """The value of a key, None where there is none or null."""
+        """Return the value of a key, None where there is none or null."""
         if name in self._own:
             return self._own[name]
         found: Any = self.config
@@ -83,17 +83,17 @@ class Keys:
         return self._defaults.get(name) if found is None else found
 
     def name(self, name: str) -> str:
-        """The key under which this model_type has it."""
+        """Return the key under which this model_type has it."""
         return self._names.get(name, name)
 
     def need(self, name: str) -> Any:
-        """The value of a key; UncountedError where it is missing."""
+        """Return the value of a key; UncountedError where it is missing."""
         if (value := self.get(name)) is None:
             raise UncountedError("no_key", key=self.name(name), model_type=self.model_type)
         return value
 
     def whole(self, name: str, *, least: int = 1, most: int = MOST) -> int:
-        """A whole number that must be there."""
+        """Return a whole number that must be there."""
         value = self.need(name)
         if isinstance(value, int) and abs(value) > MOST_SAID:
             raise UncountedError("huge_number", key=self.name(name), most=most)
@@ -101,11 +101,11 @@ class Keys:
         return value
 
     def whole_or(self, name: str, otherwise: int, *, least: int = 1) -> int:
-        """A whole number, or another one where the key is missing."""
+        """Return a whole number, or another one where the key is missing."""
         return otherwise if self.get(name) is None else self.whole(name, least=least)
 
     def flag(self, name: str, otherwise: bool) -> bool:
-        """A bool, or another one where the key is missing."""
+        """Return a bool, or another one where the key is missing."""
         value = otherwise if self.get(name) is None else self.get(name)
         checks.flag(self.name(name), value)
         return value
@@ -120,7 +120,7 @@ class Keys:
         return value if isinstance(value, list) else list(value)
 
     def entry(self, name: str, layer: int) -> Any:
-        """A layer's entry of a list or text that must have one for each."""
+        """Return a layer's entry of a list or text that must have one for each."""
         if len(listed := self.list(name)) < self.n_layers:
             given = {"given": len(listed), "wanted": self.n_layers}
             raise UncountedError("list_length", key=self.name(name), **given)

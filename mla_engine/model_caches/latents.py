@@ -16,7 +16,7 @@ def latent(keys: Keys, _layer: int) -> Layer:
 
 
 def latent_parts(keys: Keys, **rows: object) -> tuple[Part, ...]:
-    """Both of a token; without rotation only the latent."""
+    """Return both parts of a token; without rotation only the latent."""
     parts = [Part(name="latent", numbers=keys.whole("kv_lora_rank"), **rows)]
     if d_rope := keys.whole("qk_rope_head_dim", least=0):
         parts.append(Part(name="rope", numbers=d_rope, **rows))
@@ -24,7 +24,7 @@ def latent_parts(keys: Keys, **rows: object) -> tuple[Part, ...]:
 
 
 def two_latents(keys: Keys, layer: int) -> Layer:
-    """A layer with two attentions (LongCat-Flash)."""
+    """Return a layer with two attentions (LongCat-Flash)."""
     return Layer("latent", latent(keys, layer).parts * 2)
 
 
@@ -64,7 +64,7 @@ def sourced(keys: Keys, layer: int) -> Layer:
 
 
 def _source(keys: Keys, layer: int) -> int:
-    """The layer whose latents a layer reads, itself where `kv_source_layers` is not said."""
+    """Return the layer whose latents a layer reads, itself where `kv_source_layers` is not said."""
     if keys.get("kv_source_layers") is None:
         return layer
     source = keys.entry("kv_source_layers", layer)
@@ -88,7 +88,7 @@ def _rotated(keys: Keys, layer: int) -> bool:
 
 
 def _index(keys: Keys) -> tuple[Part, ...]:
-    """The index keys, each of `index_kpool` tokens where they are pooled."""
+    """Return the index keys, each of `index_kpool` tokens where they are pooled."""
     d_index, pool = keys.whole("index_head_dim"), keys.whole_or("index_kpool", 1)
     if pool == 1:
         return (Part(name="index", numbers=d_index),)

@@ -64,7 +64,7 @@ class Rows:
 
 
 def rows(model: Model) -> list[Rows]:
-    """The layers whose rows grow, those of one kind together, in the order of the first.
+    """Return the layers whose rows grow, those of one kind together, in the order of the first.
 
     Where a layer's parts have rows of their own, all numbers count as one row of the widest part.
     """

@@ -49,7 +49,7 @@ class Sizes:
         return self.width // self.heads
 
     def pair(self, layers: int, heads: int, width: int) -> int:
-        """Bytes of a key and a value a head, 2 L g d_h x 2."""
+        """Return the bytes of a key and a value a head, 2 L g d_h x 2."""
         return 2 * layers * heads * width * WIDE
 
 

@@ -36,17 +36,17 @@ class Part:
     stored: bool = True
 
     def rows(self, context: int) -> int:
-        """Rows of a sequence of `context` tokens, kept here or elsewhere."""
+        """Return the rows of a sequence of `context` tokens, kept here or elsewhere."""
         return GROWTHS[self.growth](context, self.length)
 
     def most_rows(self, context: int) -> int:
-        """Rows that no sequence of up to `context` tokens exceeds."""
+        """Return the rows that no sequence of up to `context` tokens exceeds."""
         if self.growth == "buffer":
             return min(context, self.length - 1)
         return self.rows(context)
 
     def rows_read(self, context: int) -> int:
-        """Rows that the token after `context` others reads."""
+        """Return the rows that the token after `context` others reads."""
         rows = self.rows(context)
         return rows if self.read_rows is None else min(rows, self.read_rows)
 
@@ -56,7 +56,7 @@ class Part:
         return Fraction(1, self.length) if self.growth == "grows" else Fraction(0)
 
     def rank_numbers(self, ranks: int) -> int:
-        """Numbers of a row on the fullest of `ranks` GPUs that split the heads."""
+        """Return the numbers of a row on the fullest of `ranks` GPUs that split the heads."""
         return -(-self.heads // ranks) * (self.numbers // self.heads)
 
 

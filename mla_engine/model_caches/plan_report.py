@@ -38,7 +38,7 @@ UNTOLD = "Attention's weights are not told: all weights are taken to be spread o
 
 
 def figures(name: str, plan: Plan, kv: str = "bf16") -> dict[str, Any]:
-    """Every figure by name, numbers as numbers, `_each` for one GPU.
+    """Return every figure by name, numbers as numbers, `_each` for one GPU.
 
     Args:
         name: of the model.
@@ -137,7 +137,7 @@ def _assumptions(plan: Plan) -> Iterator[str]:
 
 
 def as_markdown(found: Mapping[str, Any]) -> str:
-    """The figures as a report: tables, and what they assume."""
+    """Return the figures as a report: tables, and what they assume."""
     parts = [
         [f"# Plan: {found['model']}"],
         _table(("what", "value"), _asked(found)),

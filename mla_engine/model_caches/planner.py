@@ -108,7 +108,7 @@ class Plan:
         self.placing(1)
 
     def placing(self, batch: int) -> Placing:
-        """The cache of so many sequences on the GPUs."""
+        """Return the cache of so many sequences on the GPUs."""
         sizes = {"gpus": self.gpus, "data": self.data, "batch": batch}
         return Placing(model=self.model, storage=self.storage, **sizes)
 
@@ -181,7 +181,7 @@ class Plan:
         return ranks and ranks * self.data
 
     def step(self, batch: int, *, spread: bool = False) -> Step:
-        """One decode step after `context` tokens.
+        """Return one decode step after `context` tokens.
 
         Bytes of the fullest GPU: its share of the touched parameters + cache read.
         FLOPs: batch x (2 x active parameters + attention). Seconds: the larger of
@@ -238,7 +238,7 @@ class Plan:
         return max(self._reading(self._weights(self.active_parameters)), computing)
 
     def _weights(self, parameters: Fraction) -> Fraction:
-        """Bytes of each GPU's share of so many parameters, attention's among them."""
+        """Return the bytes of each GPU's share of so many parameters, attention's among them."""
         return self.placing(1).rank_parameters(parameters) * Fraction(self.weight_bytes)
 
     def _reading(self, n_bytes: Fraction) -> Fraction:

@@ -70,7 +70,7 @@ def _is_source(keys: Keys, name: str, layer: int) -> bool:
 
 
 def _candidates(keys: Keys, layer: int) -> int | None:
-    """Entries that a layer's indexer scores at most, None for all."""
+    """Return the entries that a layer's indexer scores at most, None for all."""
     source = keys.whole_or("candidate_source_layer_id", -1, least=-1)
     if not 0 <= source < layer:
         return None
@@ -78,7 +78,7 @@ def _candidates(keys: Keys, layer: int) -> int | None:
 
 
 def _vectors(keys: Keys, **rows: object) -> tuple[Part, ...]:
-    """The part that is not rotated, and the one that is."""
+    """Return the part that is not rotated, and the one that is."""
     width, d_rope = keys.whole("head_dim"), keys.whole("qk_rope_head_dim", least=0)
     checks.whole("qk_rope_head_dim", d_rope, least=0, most=width - 1)
     entry = Part(name="entry", numbers=width - d_rope, **rows)
@@ -91,7 +91,7 @@ def _waiting(numbers: int, **rows: object) -> Part:
 
 
 def _rate(keys: Keys, kind: str) -> int:
-    """Tokens of an entry."""
+    """Return the tokens of an entry."""
     name, usual = RATES[kind]
     if keys.get(f"compress_rate_{kind}") is not None:
         return keys.whole(f"compress_rate_{kind}", least=2)

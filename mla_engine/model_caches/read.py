@@ -69,7 +69,7 @@ BUILDERS: dict[str, Callable[[Keys, int], Layer]] = {
 
 @cache
 def architectures() -> dict[str, dict[str, Any]]:
-    """The row of architectures.toml for each model_type."""
+    """Return the row of architectures.toml for each model_type."""
     rows = read_table("model_caches", "architectures.toml").values()
     return {model_type: row for row in rows for model_type in row["types"]}
 
@@ -113,7 +113,7 @@ def _defaults(config: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, An
 
 
 def _layer(keys: Keys, row: Mapping[str, Any], kind: str, number: int) -> Layer:
-    """One layer of a kind: what its builders make, together."""
+    """Return one layer of a kind: what its builders make, together."""
     names = row.get("builds", {}).get(kind, [kind])
     if unknown := [name for name in names if name not in BUILDERS]:
         raise UncountedError("no_such_layer", kind=unknown[0], model_type=keys.model_type)

@@ -76,7 +76,7 @@ class Asked:
 
 
 def figures(name: str, model: Model, asked: Asked) -> dict[str, Any]:
-    """Every figure by name, numbers as numbers; bytes over all layers.
+    """Return every figure by name, numbers as numbers; bytes over all layers.
 
     What is stored and read counts all sequences, a window and a state one.
 
@@ -109,7 +109,7 @@ def figures(name: str, model: Model, asked: Asked) -> dict[str, Any]:
 
 
 def number(value: Fraction | int) -> int | float:
-    """A whole number as one."""
+    """Return a whole number as an int."""
     return int(value) if Fraction(value).denominator == 1 else float(value)
 
 
@@ -166,12 +166,12 @@ def _placed(model: Model, asked: Asked, data: int) -> dict[str, Any]:
 
 
 def as_json(found: Mapping[str, Any]) -> str:
-    """The figures as one object."""
+    """Return the figures as one object."""
     return json.dumps(found, indent=2)
 
 
 def as_csv(found: Mapping[str, Any]) -> str:
-    """A row for each kind of layer, and one for all."""
+    """Return a row for each kind of layer, and one for all."""
     of_all = {"kind": "all"} | {key: found[key] for key in found["kinds"][0] if key in found}
     columns = [key for key in found["kinds"][0] if key != "parts"]
     text = io.StringIO()
@@ -182,7 +182,7 @@ def as_csv(found: Mapping[str, Any]) -> str:
 
 
 def as_text(found: Mapping[str, Any]) -> str:
-    """The figures as lines to be read."""
+    """Return the figures as lines to be read."""
     return "\n".join((*_head(found), "", *_kinds(found), "", *_on_gpus(found)))
 
 
@@ -217,7 +217,7 @@ def _kinds(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _rows(part: Mapping[str, Any]) -> str:
-    """When there is a row of a part, and how many are read where not all are."""
+    """Say when there is a row of a part, and how many are read where not all are."""
     rows = ROWS[part["growth"]].format(**part)
     rows = "each token" if rows == "every 1 tokens" else rows
     rows = rows if part["stored"] else f"of an earlier layer, {rows}"
@@ -278,6 +278,6 @@ def _count(value: float) -> str:
 
 
 def size(n_bytes: float) -> str:
-    """Bytes to be read, in the largest unit that they reach."""
+    """Return the bytes to be read, in the largest unit that they reach."""
     unit = next((one for one in UNITS if n_bytes >= one[0]), None)
     return f"{n_bytes / unit[0]:.4g} {unit[1]}" if unit else f"{n_bytes:g} bytes"

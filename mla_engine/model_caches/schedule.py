@@ -29,7 +29,7 @@ Rule = Callable[[Keys, Any], list[str] | None]
 
 
 def kinds(keys: Keys, row: Mapping[str, Any]) -> list[str]:
-    """The kind of each layer by its code: "full", "window", "linear" and so on.
+    """Return the kind of each layer by its code: "full", "window", "linear" and so on.
 
     Raises:
         UncountedError, RefusedError: a list of another length, or with an unknown entry.

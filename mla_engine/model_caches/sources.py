@@ -67,7 +67,7 @@ def find(source: str, revision: str | None = None) -> Found:
 
 
 def of_text(data: bytes) -> Found:
-    """The model of a config.json.
+    """Return the model of a config.json.
 
     Raises:
         RefusedError: no JSON object, more of it than any has, or one that is not understood.
@@ -79,12 +79,12 @@ def of_text(data: bytes) -> Found:
 
 
 def of_published(known: Published) -> Found:
-    """A stored model."""
+    """Return a stored model."""
     return Found(known.name, known.model(), known.parameters, known.active, known.storage)
 
 
 def no_source(source: str) -> UncountedError:
-    """The refusal of a name that nothing has, with the stored ones that come nearest."""
+    """Return the refusal of a name that nothing has, with the stored ones that come nearest."""
     return UncountedError("no_source", source=source, near=_near(source), n=len(MODELS))
 
 

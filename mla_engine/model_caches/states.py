@@ -99,7 +99,7 @@ def mamba2(keys: Keys, _layer: int) -> Layer:
 
 
 def _mamba_width(keys: Keys) -> int:
-    """Width of a head, said or an even share of the layer's width."""
+    """Return the width of a head, said or an even share of the layer's width."""
     if keys.get("mamba_head_dim") not in (None, "auto"):
         return keys.whole("mamba_head_dim")
     own, heads = keys.get("mamba_d_ssm") is not None, keys.whole("mamba_heads")
@@ -110,18 +110,18 @@ def _mamba_width(keys: Keys) -> int:
 
 
 def conv(keys: Keys, _layer: int) -> Layer:
-    """Only a short convolution (LFM2)."""
+    """Return only a short convolution (LFM2)."""
     channels = keys.whole("hidden_size")
     return Layer("conv", (_conv(channels, keys.whole("conv_kernel"), channels),))
 
 
 def branches(keys: Keys, _layer: int) -> Layer:
-    """Short convolutions of keys, of values, and of what attention and MLP add (Inkling)."""
+    """Return short convolutions of keys, of values, and of what attention and MLP add (Inkling)."""
     return _branches(keys, keys.whole("num_key_value_heads"), keys.whole("head_dim"))
 
 
 def own_branches(keys: Keys, _layer: int) -> Layer:
-    """The same where a window has KV heads and a width of its own."""
+    """Return the same where a window has KV heads and a width of its own."""
     return _branches(keys, keys.whole("swa_num_key_value_heads"), keys.whole("swa_head_dim"))
 
 
@@ -141,5 +141,5 @@ def mixed_heads(keys: Keys, _layer: int) -> Layer:
 
 
 def nothing(_keys: Keys, _layer: int) -> Layer:
-    """A layer without attention."""
+    """Return a layer without attention."""
     return Layer("none")

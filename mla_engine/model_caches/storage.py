@@ -24,7 +24,7 @@ class StoredType:
     padded: int = 1
 
     def row_bytes(self, numbers: int) -> Fraction:
-        """Bytes of a row with its scales."""
+        """Return the bytes of a row with its scales."""
         scales = -(-numbers // self.block) * self.scale_bytes if self.block else 0
         return Fraction(numbers * self.bits, 8) + -(-scales // self.padded) * self.padded
 
@@ -88,7 +88,7 @@ class Storage:
         return own or (OF_FP8.get((kind, part.name)) if self.usual == "fp8" else None) or self.usual
 
     def row_bytes(self, kind: str, part: Part, ranks: int = 1) -> Fraction:
-        """Bytes of a row, on the fullest of `ranks` GPUs that split the heads."""
+        """Return the bytes of a row, on the fullest of `ranks` GPUs that split the heads."""
         return TYPES[self.name(kind, part)].row_bytes(part.rank_numbers(ranks))
 
 

@@ -80,7 +80,7 @@ def _said(keys: Keys, name: str) -> int:
 
 
 def _latent(parts: dict[str, Part], sizes: Sizes) -> int:
-    """d (c + r) + h c (k + v) + h v d, the queries' d l + l h (k + r), and the indexer's."""
+    """Return d (c + r) + h c (k + v) + h v d, the queries' d l + l h (k + r), and the indexer's."""
     d, h, c = sizes.d_model, sizes.n_heads, parts["latent"].numbers
     r = parts["rope"].numbers if "rope" in parts else sizes.d_rope
     latent = sizes.d_latent_q or d
@@ -91,7 +91,7 @@ def _latent(parts: dict[str, Part], sizes: Sizes) -> int:
 
 
 def _indexer(parts: dict[str, Part], latent: int, series: int, sizes: Sizes) -> int:
-    """j x l + j d, and d x for the key: once more for the gate of keys that are pooled."""
+    """Return j x l + j d, and d x for the key: once more for the gate of keys that are pooled."""
     if "index" not in parts or not sizes.n_index_heads:
         return 0
     x, j, pooled = parts["index"].numbers, sizes.n_index_heads, parts["index"].length > 1
@@ -99,7 +99,7 @@ def _indexer(parts: dict[str, Part], latent: int, series: int, sizes: Sizes) -> 
 
 
 def _pooled(series: int, parts: dict[str, Part], sizes: Sizes) -> int:
-    """d l + l h k + d k, h k o + g o d, the pooling's 2 s d k, and the indexer's."""
+    """Return d l + l h k + d k, h k o + g o d, the pooling's 2 s d k, and the indexer's."""
     d, latent, o = sizes.d_model, sizes.d_latent_q, sizes.d_latent_o
     width = parts["entry"].numbers + (parts["rope"].numbers if "rope" in parts else 0)
     heads = sizes.n_heads * width
@@ -118,7 +118,7 @@ def _delta(state: Part, sizes: Sizes) -> int:
 
 
 def _grouped(key: Part, value: Part, sizes: Sizes) -> int:
-    """d (h k + g k + g v + h v)."""
+    """Return d (h k + g k + g v + h v)."""
     of_heads = sizes.n_heads * (key.numbers // key.heads + value.numbers // value.heads)
     return sizes.d_model * (of_heads + key.numbers + value.numbers)
 
@@ -133,7 +133,7 @@ def is_mixture(config: Mapping[str, Any]) -> bool:
 
 
 def _experts(config: Mapping[str, Any]) -> Iterator[int]:
-    """Each number of experts that are chosen among; the most where layers differ."""
+    """Yield each number of experts that are chosen among; the most where layers differ."""
     for key, value in config.items():
         if str(key).endswith("experts") and "shared" not in str(key):
             given = value if isinstance(value, list) else [value]
