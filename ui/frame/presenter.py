@@ -4,8 +4,7 @@ The page writes it and the two talk to each other only through the browser.
 """
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -24,23 +23,17 @@ WORDS = (
 )
 
 
-@dataclass(frozen=True)
-class Told:
-    """A step of the story in the reader's language."""
-
-    chapter: int
-    title: str
-    say: str
-    note: str
-
-
 def draw(
-    steps: Sequence[Told], number: int, *, look: list[str], on_go: Callable[[int], None]
+    steps: Sequence[Mapping[str, Any]],
+    number: int,
+    *,
+    look: list[str],
+    on_go: Callable[[int], None],
 ) -> None:
     """The button that opens the window, what it shows, and what the page brings into view.
 
     Args:
-        steps: the whole story.
+        steps: the whole story in the reader's language: chapter, title, say, note.
         number: of the present step, from 1.
         look: class names of what the step is about.
         on_go: opens the step that was chosen in the window.
@@ -53,7 +46,7 @@ def draw(
 
     told = {name: t(f"story.window_{name}") for name in WORDS}
     told |= {"open": t("story.presenter"), "blocked": t("story.blocked")}
-    data = {"steps": list(map(asdict, steps)), "number": number, "look": look, "texts": told}
+    data = {"steps": steps, "number": number, "look": look, "texts": told}
     _component()(key=KEY, data=data, on_go_change=went)
 
 

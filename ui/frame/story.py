@@ -201,9 +201,9 @@ def draw(step: Step) -> None:
     presenter.draw(list(map(_told, steps())), number(), look=list(map(css, step.look)), on_go=go)
 
 
-def _told(step: Step) -> presenter.Told:
-    words = map(translated, (step.title, step.say, step.note))
-    return presenter.Told(step.chapter, *words)
+def _told(step: Step) -> dict[str, Any]:
+    texts = {"title": step.title, "say": step.say, "note": step.note}
+    return {"chapter": step.chapter} | {name: translated(text) for name, text in texts.items()}
 
 
 def _dimmed(step: Step) -> str:
