@@ -118,12 +118,6 @@ def test_a_header_bomb_is_refused(made, bounded):
     assert refusal(made(bomb), real_layer.plan).code in {"no_json", *STOPPED}
 
 
-def test_another_visitor_is_answered_after_each(made, demo, bounded):
-    bounded(cpu_seconds=2, memory_bytes=2**30)
-    refusal(made(hostile.growing(4, by=100_000)))
-    assert real_layer.plan(RealLayer(demo, "", 2)).layer == 2
-
-
 class LeftError(BaseException):
     """An end of a run as Streamlit ends it whose visitor left, or changed something."""
 

@@ -85,19 +85,6 @@ def test_who_waits_for_something_else_lets_others_in_and_comes_back_first():
     assert served == ["first", "second", "first again", "third"]
 
 
-def test_a_run_that_hangs_keeps_nobody_out():
-    clock = Clock()
-    line, served = Line(1, 0.05, 0.05, clock), []
-    stuck = Run(line, served, "stuck")
-    assert stuck.inside.wait(PATIENCE)
-    second = Run(line, served, "second")
-    queued(line, 1)
-    clock.now += 1
-    assert second.inside.wait(PATIENCE)
-    second.finish()
-    stuck.finish()
-
-
 def test_who_waits_is_told_the_place_until_the_page_is_run():
     line, served = Line(1, 0.01, 0.01, Clock()), []
     first = Run(line, served, "first")

@@ -1,9 +1,5 @@
 """Lecture mode: it goes along through the app, and no further; its bar takes two controls."""
 
-import json
-
-from streamlit.testing.v1 import AppTest
-
 from tests.ui.test_page_contract import controls
 from ui.frame.story import sentence, steps
 
@@ -40,20 +36,6 @@ def test_the_story_keeps_lecture_mode_and_says_its_sentence(opened):
         said = [m.value for m in at.markdown]
         assert f"{number} / {len(steps())}" in said
         assert sentence(steps()[number - 1]) in said
-
-
-def test_a_link_for_somebody_else_does_not_force_it(opened):
-    def copied() -> None:
-        import streamlit as st
-
-        from ui.settings import state
-
-        state.settings().update(lecture=True, n_heads=8)
-        st.json(state.link())
-
-    shared = json.loads(AppTest.from_function(copied).run().json[0].value)
-    assert shared == {"lang": "en", "n_heads": "8"}
-    assert opened(lecture="1").query_params["lecture"] == "1"  # a reload stays in it
 
 
 def test_reset_stays_in_it_and_leave_leaves(opened):

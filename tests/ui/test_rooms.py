@@ -58,11 +58,6 @@ def statement(tokens: int, config: object = LITE) -> str:
     return f"{tokens} tokens leave {numbers:,} numbers in the cache"
 
 
-def test_a_room_is_five_files():
-    files = [path for path in (HERE / "toy_room").rglob("*") if path.is_file()]
-    assert len([path for path in files if "__pycache__" not in path.parts]) == 5
-
-
 def test_the_navigation_has_it_last_in_the_readers_language(seen):
     links = seen["navigation"]["links"]
     assert len(links) == len(PAGES) + 1

@@ -16,7 +16,6 @@ from ui.settings.server import web_address
 HOME = "https://mla.example.org"
 LOCAL = ("localhost", "a.localhost", "127.0.0.1", "127.8.9.1", "0.0.0.0", "[::1]", "[::]")
 ELSEWHERE = ("192.168.1.7", "[fe80::1]", "localhost.example.org")
-CHINESE = "".join(chr(0x4E00 + n) for n in range(256))  # as many words as the maps take
 
 
 def shared(at: AppTest) -> str:
@@ -99,18 +98,6 @@ def test_a_link_has_at_most_2000_characters_with_its_address(opened, monkeypatch
     assert shared(at) == f"{HOME}/attention_maps?lang=en"
     assert "at most 2,000 characters" in at.warning[0].value
     assert "“map_text”" in at.warning[0].value
-
-
-def test_a_long_chinese_text_survives_a_reload_and_alone_leaves_the_link(opened):
-    assert len(quote(CHINESE)) == 9 * len(CHINESE) > 2000
-    given = {"map_text": CHINESE, "seed": "3", "map_head": "2"}
-    at = opened("pages/attention_maps.py", **given)
-    assert at.session_state["settings"]["map_text"] == CHINESE
-    assert dict(at.query_params) == given
-    assert len(at.warning) == 1
-    assert "map_text" not in shared(at)
-    again = opened("pages/attention_maps.py", **dict(at.query_params))  # a reload
-    assert again.session_state["settings"] == at.session_state["settings"]
 
 
 def test_the_longest_texts_leave_the_address_too(opened):

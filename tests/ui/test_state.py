@@ -10,16 +10,6 @@ def test_numbers_come_to_the_nearest_valid_value():
     assert SETTINGS["d_head"].parse("-5") == 2
 
 
-def test_a_bad_link_opens_with_one_line(opened):
-    at = opened(n_heads="many", seed="99999999", bogus="<script>")
-    assert len(at.warning) == 1
-    line = at.warning[0].value
-    assert "<script>" not in line
-    assert all(part in line for part in ("bogus", "many", "9999"))
-    assert at.query_params.get("seed") == "9999"
-    assert "n_heads" not in at.query_params
-
-
 def test_a_language_switch_changes_no_setting(opened):
     given = {"n_heads": "8", "d_rope": "32", "variant": "gqa", "n_kv_heads": "2", "seed": "7"}
     at = opened(**given)

@@ -189,12 +189,6 @@ def test_from_a_link_leaving_stays_where_it_is(opened):
     assert at.session_state["settings"]["stop"] == 0
 
 
-def test_another_page_ends_the_story(opened):
-    at = opened("pages/claims.py", stop="1")
-    assert at.session_state["settings"]["stop"] == 0
-    assert "story_next" not in [button.key for button in at.button]
-
-
 def test_the_presenter_opens_any_step(opened, monkeypatch):
     asked: list[int] = []
 
