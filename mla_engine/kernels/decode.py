@@ -97,10 +97,10 @@ def _part_of_keys(
         weighed = tl.dot(attention.to(c.dtype), c, weighed, input_precision="ieee")  # rs,sc->rc
         most = higher
 
-    answer = weighed / tl.where(total > 0, total, 1.0)[:, None]
-    log = most + tl.log2(tl.where(total > 0, total, 1.0))
+    answer = weighed / tl.where(total != 0, total, 1.0)[:, None]
+    log = most + tl.log2(tl.where(total != 0, total, 1.0))
     if whole:
-        log = tl.where(total > 0, log * LN_2, float("inf"))
+        log = tl.where(total != 0, log * LN_2, float("inf"))
     else:
         at += (bt * (n_parts - 1) + part) * n_rows
     tl.store(o + at * d_latent + column, answer.to(o.dtype.element_ty), mask=within)
@@ -130,9 +130,9 @@ def _sum_of_parts(
         total = total * faded + tl.sum(share, 0)
         weighed = weighed * faded + tl.sum(share[:, None] * answer, 0)
         most = higher
-    answer = weighed / tl.where(total > 0, total, 1.0)
-    log = (most + tl.log2(tl.where(total > 0, total, 1.0))) * LN_2
-    log = tl.where(total > 0, log, float("inf"))
+    answer = weighed / tl.where(total != 0, total, 1.0)
+    log = (most + tl.log2(tl.where(total != 0, total, 1.0))) * LN_2
+    log = tl.where(total != 0, log, float("inf"))
     at = bt * n_rows + row
     tl.store(o + at * d_latent + column, answer.to(o.dtype.element_ty))
     tl.store(lse + at, log)

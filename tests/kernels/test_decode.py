@@ -72,6 +72,19 @@ def test_no_key_chosen_is_no_key_seen(interpreter):
     assert bool((lse == torch.inf).all())
 
 
+@pytest.mark.parametrize("keys_a_part", [16, 1000], ids=["parts", "whole"])
+def test_a_broken_latent_shows_in_o_and_in_the_logarithm(interpreter, keys_a_part):
+    """Of its own sequence alone; torch's own logsumexp says which."""
+    one = case(3, (20, 37, 0), queries=2).to(SINGLE)
+    one.c_KV[1, 18, 5] = torch.nan
+    broken = torch.tensor([False, True, False])
+    assert torch.equal(truth(one)[1].isnan().all(-1).all(-1), broken)
+    for answer, true in zip(interpreter(*one.asked, keys_a_part), truth(one), strict=True):
+        assert torch.equal(answer.isnan().flatten(1).any(-1), broken)
+        assert torch.equal(answer.isnan(), true.isnan())
+        assert torch.equal(answer.isinf(), true.isinf())
+
+
 def test_a_key_that_is_not_chosen_changes_nothing(interpreter):
     one = case(3, (20, 9)).to(SINGLE)
     one.k_R.nan_to_num_(0.5)
