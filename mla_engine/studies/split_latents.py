@@ -81,11 +81,15 @@ def split(mla: MultiHeadLatentAttention, h: Tensor, latents: int) -> SplitLatent
         latents: how many.
 
     Raises:
-        ValueError, MemoryBudgetError: as `group_config` and `mla.compress`; a layer of some heads.
+        ValueError, MemoryBudgetError: as `group_config` and `mla.compress`; a layer of some heads;
+            a latent with more numbers than all that the heads make of it.
     """
     config = group_config(mla.config, latents)
     if len(mla.heads) < mla.config.n_heads:
         raise RefusedError("all_heads", built=len(mla.heads), n_heads=mla.config.n_heads)
+    rows = mla.config.n_heads * (mla.config.d_head + mla.config.d_value)
+    if mla.config.d_latent_kv > rows:
+        raise RefusedError("latent_beyond_rows", latent=mla.config.d_latent_kv, rows=rows)
     c_KV = mla.compress(h).c_KV.flatten(0, 1).double()
     parts = [
         _group(mla, config, c_KV, slice(first, first + config.n_heads))

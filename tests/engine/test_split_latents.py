@@ -95,3 +95,6 @@ def test_what_cannot_be_shared_out_is_refused():
         cached_on_each_gpu(MLA, 2, 0)
     with refused("all 6 heads", "2 are built"):
         split(MultiHeadLatentAttention(MLA, heads=[0, 1]), H, 2)
+    with refused("d_latent_kv (60)", "n_heads (d_head + d_value) = 54", "54 or less"):
+        split(MultiHeadLatentAttention(replace(MLA, d_latent_kv=60)), H.float(), 2)
+    split(built(replace(MLA, d_latent_kv=54)), H, 2)
