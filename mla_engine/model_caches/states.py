@@ -1,6 +1,7 @@
 """Layers without a cache that grows: they keep a state, and last inputs of a short convolution.
 
-Sizes as in transformers 5.23, whose convolutions keep as many tokens as their kernel is long.
+A convolution needs one token less than its kernel is long of those before, which vLLM and SGLang
+keep; transformers 5.23 keeps one more, which it never reads. Other sizes are as there.
 """
 
 from mla_engine import checks
@@ -14,8 +15,8 @@ def _state(numbers: int, heads: int) -> Part:
     return Part(name="state", numbers=numbers, heads=heads, **ONCE)
 
 
-def _conv(channels: int, kernel: int, heads: int) -> Part:
-    return Part(name="conv", numbers=channels * kernel, heads=heads, **ONCE)
+def _conv(channels: int, tokens: int, heads: int) -> Part:
+    return Part(name="conv", numbers=channels * tokens, heads=heads, **ONCE)
 
 
 def kda(keys: Keys, _layer: int) -> Layer:
@@ -26,7 +27,9 @@ def kda(keys: Keys, _layer: int) -> Layer:
     heads, width, kernel = (
         keys.whole(at + name if at else other) for name, other in zip(names, flat, strict=True)
     )
-    return Layer("kda", (_state(heads * width**2, heads), _conv(3 * heads * width, kernel, heads)))
+    return Layer(
+        "kda", (_state(heads * width**2, heads), _conv(3 * heads * width, kernel - 1, heads))
+    )
 
 
 def bailing(keys: Keys, layer: int) -> Layer:
@@ -51,8 +54,8 @@ def delta(keys: Keys, _layer: int) -> Layer:
         "delta",
         (
             _state(n_value * d_key * d_value, n_value),
-            _conv(2 * n_key * d_key, kernel, n_key),
-            _conv(n_value * d_value, kernel, n_value),
+            _conv(2 * n_key * d_key, kernel - 1, n_key),
+            _conv(n_value * d_value, kernel - 1, n_value),
         ),
     )
 
@@ -80,7 +83,9 @@ def mamba(keys: Keys, _layer: int) -> Layer:
     """Mamba: `d_state` numbers for each of expand x d_model channels."""
     channels = keys.whole("expand") * keys.whole("hidden_size")
     kernel, states = keys.whole("conv_kernel"), keys.whole("state_size")
-    return Layer("mamba", (_state(channels * states, channels), _conv(channels, kernel, channels)))
+    return Layer(
+        "mamba", (_state(channels * states, channels), _conv(channels, kernel - 1, channels))
+    )
 
 
 def mamba2(keys: Keys, _layer: int) -> Layer:
@@ -92,8 +97,8 @@ def mamba2(keys: Keys, _layer: int) -> Layer:
         "mamba",
         (
             _state(heads * width * states, heads),
-            _conv(heads * width, kernel, heads),
-            _conv(2 * groups * states, kernel, groups),
+            _conv(heads * width, kernel - 1, heads),
+            _conv(2 * groups * states, kernel - 1, groups),
         ),
     )
 
@@ -112,7 +117,7 @@ def _mamba_width(keys: Keys) -> int:
 def conv(keys: Keys, _layer: int) -> Layer:
     """Return only a short convolution (LFM2)."""
     channels = keys.whole("hidden_size")
-    return Layer("conv", (_conv(channels, keys.whole("conv_kernel"), channels),))
+    return Layer("conv", (_conv(channels, keys.whole("conv_kernel") - 1, channels),))
 
 
 def branches(keys: Keys, _layer: int) -> Layer:
@@ -127,8 +132,8 @@ def own_branches(keys: Keys, _layer: int) -> Layer:
 
 def _branches(keys: Keys, n_kv_heads: int, d_head: int) -> Layer:
     kernel, d_model = keys.whole("conv_kernel"), keys.whole("hidden_size")
-    heads = (_conv(n_kv_heads * d_head, kernel, n_kv_heads),) * 2
-    return Layer("conv", heads + (_conv(d_model, kernel, d_model),) * 2)
+    heads = (_conv(n_kv_heads * d_head, kernel - 1, n_kv_heads),) * 2
+    return Layer("conv", heads + (_conv(d_model, kernel - 1, d_model),) * 2)
 
 
 def mixed_heads(keys: Keys, _layer: int) -> Layer:

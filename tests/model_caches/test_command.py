@@ -94,7 +94,7 @@ SAID = {
     "states apart from what grows": (
         (KIMI_K3,),
         "each token adds 27,648 bytes (13,824 numbers)",
-        "69 0 454.5 MB 454.5 MB KDA, a state",
+        "69 0 449.4 MB 449.4 MB KDA, a state",
         "24 27,648 0 3.624 GB MLA, a latent and a rotary key",
         "1 x H200 SXM, 141 GB each; weights are left out, their number is not known (--parameters)",
     ),

@@ -3,7 +3,9 @@
 from fractions import Fraction
 
 import pytest
+import torch
 
+from mla_engine import DeltaCache, DeltaConfig
 from mla_engine.model_caches import (
     MODELS,
     Layer,
@@ -160,4 +162,6 @@ def test_parts_that_do_not_grow_are_told_apart():
     assert csa.window_bytes == 21 * 2 * (128 * 512 + 3 * 2 * 2 * 640)
     assert csa.state_bytes == 21 * 2 * (4 * 2 * 640)
     (kda, _) = by_kind(read(KIMI_K3), BF16, 10**6)
-    assert kda.state_bytes == 69 * (96 * 128**2 * 4 + 3 * 96 * 128 * 4 * 2)
+    assert kda.state_bytes == 69 * (96 * 128**2 * 4 + 3 * 96 * 128 * 3 * 2)
+    config = DeltaConfig(d_model=7168, n_heads=96, d_head=128)
+    assert kda.state_bytes == 69 * DeltaCache.empty(config, dtype=torch.bfloat16).nbytes

@@ -153,9 +153,17 @@ def config_of(model_type: str) -> dict[str, Any]:
 
 def real_cache(model_type: str, length: int, dtype: torch.dtype = torch.float32) -> Any:
     """Return what transformers keeps of so many tokens."""
+    return made(real_model(model_type, dtype), length)
+
+
+def real_model(model_type: str, dtype: torch.dtype = torch.float32) -> torch.nn.Module:
     config = AutoConfig.for_model(model_type, **TINY[model_type])
     torch.manual_seed(0)
-    model = AutoModel.from_config(config, dtype=dtype).eval()
+    return AutoModel.from_config(config, dtype=dtype).eval()
+
+
+def made(model: torch.nn.Module, length: int) -> Any:
+    """Return the cache that a model makes of so many tokens."""
     with torch.no_grad():
         out = model(torch.arange(length)[None] % 29 + 3, use_cache=True)
     return getattr(out, "past_key_values", None) or out.cache_params
