@@ -11,26 +11,12 @@ from torch import Tensor
 
 from mla_engine import checks
 from mla_engine.cache import Cache
-from mla_engine.closed_forms import Costs, Formula, Heads, KeptPart, Shapes, Sizes
+from mla_engine.closed_forms import Costs
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
 from mla_engine.lazy import LazyModule
 from mla_engine.refusals import Phrase, RefusedError
 from mla_engine.trace import Trace
-
-__all__ = [
-    "COMMON_SIZES",
-    "Costs",
-    "Form",
-    "Formula",
-    "Heads",
-    "KeptPart",
-    "Mechanism",
-    "Shapes",
-    "Sizes",
-    "Variant",
-    "Way",
-]
 
 registry = LazyModule("mla_engine.mechanisms")  # which imports this module
 

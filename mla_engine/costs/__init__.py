@@ -1,5 +1,6 @@
 """Closed forms for one layer: parameters, cache, and the FLOPs and bytes of a call."""
 
+from mla_engine.closed_forms import Formula
 from mla_engine.costs.calls import Cost, decode, prefill
 from mla_engine.costs.formulas import formulas, mistakes, over_held
 from mla_engine.costs.memory import ATTENTION, Serving, layouts, rank_cache_elements
@@ -24,7 +25,6 @@ from mla_engine.costs.sizes import (
 )
 from mla_engine.devices import GPUS, Device
 from mla_engine.latent.costs import crossover_queries
-from mla_engine.mechanism import Formula
 from mla_engine.sharing import first_whole
 
 __all__ = [

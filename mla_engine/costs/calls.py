@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 
 from mla_engine import checks, mechanisms
+from mla_engine.closed_forms import Shapes, Sizes
 from mla_engine.config import AttentionConfig
 from mla_engine.costs.sizes import (
     chosen_heads,
     kind_of_cache,
 )
-from mla_engine.mechanism import Form, Shapes, Sizes
+from mla_engine.mechanism import Form
 from mla_engine.refusals import Phrase, RefusedError
 
 

@@ -9,10 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mla_engine import mechanisms
+from mla_engine.closed_forms import Formula
 from mla_engine.config import AttentionConfig
 from mla_engine.costs.sizes import cache_elements, held_bytes
 from mla_engine.lazy import LazyModule
-from mla_engine.mechanism import Formula
 
 if TYPE_CHECKING:
     from mla_engine.model_caches.mistakes import Mistake

@@ -4,10 +4,9 @@ Of the chunked form every product of a chunk is counted whole, without the half 
 may leave out; the triangular matrix of 64 tokens is solved for, and its inverse not counted.
 """
 
-from mla_engine.closed_forms import Amount
+from mla_engine.closed_forms import Amount, Costs, Formula, Heads, KeptPart, Shapes, Sizes
 from mla_engine.delta.config import DeltaConfig
 from mla_engine.delta.forms import CHUNK
-from mla_engine.mechanism import Costs, Formula, Heads, KeptPart, Shapes, Sizes
 from mla_engine.refusals import RefusedError
 
 STATE_BYTES = 4  # of a number of the state, at least: it is kept in float32

@@ -2,9 +2,9 @@
 
 from functools import partial
 
+from mla_engine.closed_forms import Costs, Formula, Heads, Shapes, Sizes
 from mla_engine.grouped.config import GroupedConfig
 from mla_engine.grouped.projections import kv_heads_of
-from mla_engine.mechanism import Costs, Formula, Heads, Shapes, Sizes
 
 
 def weights(config: GroupedConfig, heads: Heads) -> dict[str, int]:

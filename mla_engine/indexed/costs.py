@@ -7,9 +7,9 @@ each of several queries is taken to choose keys of its own. The indexer reads th
 from dataclasses import replace
 from functools import partial
 
+from mla_engine.closed_forms import Costs, Formula, Heads, Shapes, Sizes
 from mla_engine.indexed.config import IndexedConfig
 from mla_engine.latent import costs as latent
-from mla_engine.mechanism import Costs, Formula, Heads, Shapes, Sizes
 
 MOST = 2**20  # keys that a choice can have: all
 

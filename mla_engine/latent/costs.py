@@ -4,8 +4,8 @@ import math
 from functools import partial
 
 from mla_engine import checks
+from mla_engine.closed_forms import Costs, Formula, Heads, Shapes, Sizes
 from mla_engine.latent.config import LatentConfig
-from mla_engine.mechanism import Costs, Formula, Heads, Shapes, Sizes
 
 
 def weights(config: LatentConfig, heads: Heads) -> dict[str, int]:

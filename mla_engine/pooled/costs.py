@@ -9,8 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from mla_engine.block_cache import amounts, per_token
-from mla_engine.closed_forms import Amount
-from mla_engine.mechanism import Costs, Formula, Heads, KeptPart, Shapes, Sizes
+from mla_engine.closed_forms import Amount, Costs, Formula, Heads, KeptPart, Shapes, Sizes
 from mla_engine.pooled.cache import held_rows
 from mla_engine.pooled.config import PooledConfig
 from mla_engine.pooled.projections import groups_of

@@ -9,10 +9,9 @@ from dataclasses import replace
 from functools import partial
 
 from mla_engine.block_cache import amounts, per_token
-from mla_engine.closed_forms import Amount
+from mla_engine.closed_forms import Amount, Costs, Formula, Heads, KeptPart, Shapes, Sizes
 from mla_engine.indexed import costs as indexed
 from mla_engine.latent import costs as latent
-from mla_engine.mechanism import Costs, Formula, Heads, KeptPart, Shapes, Sizes
 from mla_engine.pooled_index.cache import held_rows
 from mla_engine.pooled_index.config import PooledIndexConfig
 

@@ -2,7 +2,7 @@
 
 from mla_engine.toy.config import TiedConfig
 
-from mla_engine.mechanism import Costs, Formula, Heads, Shapes, Sizes
+from mla_engine.closed_forms import Costs, Formula, Heads, Shapes, Sizes
 
 
 def weights(config: TiedConfig, heads: Heads) -> dict[str, int]:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from mla_engine.closed_forms import KeptPart
 from mla_engine.figures import look
-from mla_engine.mechanism import KeptPart
 from ui.pages.decode.view import View
 from ui.parts.questions import Question, decades, tokens
 from ui.parts.ways import label

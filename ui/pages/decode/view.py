@@ -5,8 +5,8 @@ from functools import cached_property
 from types import SimpleNamespace
 
 from mla_engine import LatentConfig, costs
+from mla_engine.closed_forms import KeptPart
 from mla_engine.costs import Cost
-from mla_engine.mechanism import KeptPart
 from ui.engine import trained, work
 from ui.engine.model import Model, present
 from ui.pages.decode.run import ROOM, WIDTH, Words, automatic_heads, most_heads, runnable
