@@ -4,8 +4,9 @@
     python benchmarks/busy.py --runs 1 tests/browser   some tests, once
     python benchmarks/busy.py --busy 0 --each          each folder of tests by itself, undisturbed
 
-Tells of every run what passed and failed, how long it took and what processor time it used. Beside
-busy processes the tests wait longer for what must come: tests/patience.py.
+Tells of every run what passed and failed, how long it took, what processor time it used and how
+many processes wanted a processor (median of the load average). Beside busy processes the tests wait
+longer for what must come: tests/patience.py.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 
 ROOT = Path(__file__).parents[1]
 ALWAYS = "while True: pass"
@@ -54,17 +56,21 @@ def run(tests: list[str], named: str, patient: bool) -> bool:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
     settings = {"OMP_NUM_THREADS": "1"} | ({"MLA_BUSY": "1"} if patient else {})
     begin, used = time.monotonic(), processor_seconds()
-    last = ""
+    last, loads = "", []
     with subprocess.Popen(
         command, cwd=ROOT, env=os.environ | settings,
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     ) as tests_run:  # fmt: skip
         for line in tests_run.stdout:
             last = line.rstrip()
+            loads.append(os.getloadavg()[0])
             if last.endswith("%]") or last.startswith(("FAILED", "ERROR")):
                 print(f"  {last}", flush=True)
     taken, used = time.monotonic() - begin, processor_seconds() - used
-    print(f"{named}: {last}; {taken:.0f} s, {used:.0f} s of processors", flush=True)
+    load = median(loads)
+    print(
+        f"{named}: {last}; {taken:.0f} s, {used:.0f} s of processors, load {load:.1f}", flush=True
+    )
     return tests_run.returncode == 0
 
 

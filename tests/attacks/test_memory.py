@@ -246,6 +246,7 @@ def test_who_waits_for_his_turn_holds_no_layer(monkeypatch):
     one = layers.n_bytes(config, None)
     monkeypatch.setenv("MLA_CACHE_BUDGET_GIB", str(1.5 * one / 2**30))
     st.cache_resource.clear()
+    monkeypatch.setattr(queue._queue(), "_clock", lambda: 0.0)  # a turn that lasts 0.2 s is shared
     made, alive, build = [], [], layers.built
 
     def built(*args: object) -> object:
