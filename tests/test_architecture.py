@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ui.settings.shared import SHARED
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "app.py", *sorted(ROOT.glob("pages/*.py"))]
 
@@ -62,7 +64,8 @@ def test_private_modules_of_streamlit_are_imported_in_one_file():
 
 
 ROOMS = sorted(path.parent for path in ROOT.glob("ui/pages/*/__init__.py"))
-READS_SETTINGS = {"view.py", "controls.py", "__init__.py"}
+READS_SETTINGS = {"controls.py", "__init__.py"}
+READ = re.compile(r'(?:settings\(\)|\bs)\["(\w+)"\]')
 READING = re.compile(r"\b(settings|model\.present)\(\)|\bimport present\b")
 
 
@@ -77,10 +80,13 @@ def names_imported(path: Path) -> set[str]:
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
 def test_settings_are_read_where_the_view_is_made(room):
     others = [path for path in room.rglob("*.py") if path.name not in READS_SETTINGS]
-    reading = {
-        str(path.relative_to(room)) for path in others if READING.search(path.read_text("utf-8"))
-    }
+    reading = [path for path in others if READING.search(path.read_text("utf-8"))]
     assert len(reading) <= 1, "take the view instead"
+
+
+def test_parts_read_only_settings_that_every_page_has():
+    for path in ROOT.glob("ui/parts/**/*.py"):
+        assert set(READ.findall(path.read_text("utf-8"))) <= set(SHARED), path
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)

@@ -27,7 +27,7 @@ def compared() -> tuple[Topic | None, list[ValueError]]:
     sides, refusals = side.both(model)
     if refusals:
         return None, refusals
-    name = state.settings()["vs_view"]
+    name = state.chosen("compare").view
     if name == AUTO:
         name = "maps" if all(one.trained for one in sides) else "flow"
     return TOPICS[name](model, *sides), []

@@ -8,7 +8,7 @@ from mla_engine import PRESETS
 from ui.engine import own_model as engine
 from ui.engine import real_layer
 from ui.engine.model import present, preset_name
-from ui.pages.compare.side import OWN, SHARED_SIZES, SIDES, keys, served
+from ui.pages.compare.side import OWN, SHARED_SIZES, SIDES, above, keys, served, wanted_of
 from ui.parts import own_model, prose
 from ui.parts.control import control
 from ui.settings import state
@@ -42,7 +42,7 @@ def _models() -> dict[str, str]:
     loaded, trained = real_layer.chosen(), present().trained is not None
     ours = t("compare.shared_trained" if trained else "compare.shared")
     shared = real_layer.own_name(loaded) if loaded else ours
-    chosen = state.settings()["preset"], *keys()
+    chosen = above(), *keys()
     every = dict.fromkeys((SMALL, *PRESETS, *filter(is_own, chosen)))
     return {SHARED_SIZES: shared} | {key: preset_name(key) for key in every}
 
@@ -56,8 +56,8 @@ def _variants() -> dict[str, str]:
 def give() -> None:
     """Draw a quiet button that opens the ways to give a side."""
     with st.popover(t("compare.given"), icon=":material/tune:", key="compare_given"):
-        for letter, name in SIDES.items():
-            if is_own(key := state.settings()[name]):
+        for letter, key in zip(SIDES, keys(), strict=True):
+            if is_own(key):
                 st.caption(_told(letter, key))
         takers = {t("compare.given_as", letter=one): partial(_take, one) for one in SIDES}
         own_model.form("compare_model", takers)
@@ -93,7 +93,7 @@ def _sizes() -> None:
 
 def _keep(letter: str) -> None:
     """Keep them in the attention that the side is shown with; what cannot be changes nothing."""
-    shown, wanted = present(), state.settings()[f"{SIDES[letter]}_as"]
+    shown, (_, wanted) = present(), wanted_of(letter)
     variant = served(shown.variant) if wanted == OWN else wanted
     try:
         key = engine.key_of_sizes(shown, variant)

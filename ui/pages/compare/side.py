@@ -107,8 +107,7 @@ def both(model: Model) -> tuple[list[Side], list[ValueError]]:
 
 
 def _side(letter: str, model: Model) -> Side:
-    s = state.settings()
-    key, wanted = s[SIDES[letter]], s[f"{SIDES[letter]}_as"]
+    key, wanted = wanted_of(letter)
     if key == SHARED_SIZES:
         return _shared(letter, model, served(model.variant) if wanted == OWN else wanted)
     return Side(
@@ -159,15 +158,25 @@ def _published(key: str) -> str | None:
     return key if has_preset(key) else None
 
 
+def wanted_of(letter: str) -> tuple[str, str]:
+    """Return what the sizes of a side are of, and the variant that it is shown as."""
+    s = state.settings()
+    return s[SIDES[letter]], s[f"{SIDES[letter]}_as"]
+
+
 def keys() -> list[str]:
     """Return what the sizes of each side are of."""
-    return [state.settings()[name] for name in SIDES.values()]
+    return [wanted_of(letter)[0] for letter in SIDES]
+
+
+def above() -> str:
+    """Return the preset that is chosen above the page."""
+    return state.settings()["preset"]
 
 
 def most_tokens() -> int:
     """Return the length that one of the models was published for."""
-    above = state.settings()["preset"]
-    return longest(*(above if key == SHARED_SIZES else key for key in keys()))
+    return longest(*(above() if key == SHARED_SIZES else key for key in keys()))
 
 
 def mend() -> list[Note]:

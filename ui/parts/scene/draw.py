@@ -11,8 +11,7 @@ from ui import asset
 from ui.parts import motion, prose
 from ui.parts.maps.run import Run
 from ui.parts.scene import card, still
-from ui.parts.scene.layout import TALL, WIDE
-from ui.parts.scene.picture import picture, places
+from ui.parts.scene.layout import TALL, WIDE, picture, places
 from ui.parts.scene.scene import Scene
 from ui.parts.scene.tensors import Tensor
 from ui.settings import state

@@ -9,7 +9,6 @@ from mla_engine import costs, mechanisms
 from ui.engine import layers
 from ui.engine.model import Config, Model
 from ui.parts.maps.run import Run, run
-from ui.parts.scene.layout import Frame, Layout
 from ui.parts.scene.tensors import Tensor, tensors
 
 TOKENS = 8  # the most that are shown
@@ -55,10 +54,6 @@ class Scene:
     def _shapes(self, variant: str) -> dict[str, tuple[int, ...]]:
         form = mechanisms.form_of(variant).symbols
         return layers.shapes(self.model.config(variant), form, len(self.words))
-
-    def layout(self, frame: Frame) -> Layout:
-        """One scale and one set of lanes for all variants."""
-        return Layout(self.every, self.mha, frame)
 
     def ran(self) -> Run:
         """The run of one head.
