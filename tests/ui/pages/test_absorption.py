@@ -294,9 +294,6 @@ def test_one_matrix_for_all_heads(seen):
         assert (chart.axis("y"), chart.axis("x")) == ("query", "key")
         assert [chart.layout[f"{axis}axis2"]["ticktext"] for axis in "xy"] == [names, names]
         assert (-chart.traces[0]["zmin"], chart.traces[0]["zmax"]) == pytest.approx((most, most))
-        assert chart.traces[0]["hovertemplate"] == (
-            "query %{y}<br>key %{x}<br>score %{z:.6g}<extra></extra>"
-        )
         aloud = label.replace("**", "")
         assert chart.alt == f"{aloud}, query by key, on the scale of its neighbours."
         assert label in said(at)

@@ -84,10 +84,7 @@ def test_a_pair_turns_in_its_plane(opened, downloads, link, dimensions):
     assert plane["scores"] == [[signed(score) for score in row] for row in scores]
     assert plane["axes"] == [{"head": "x", "raised": "", "lowered": str(d)} for d in dimensions]
     assert plane["words"] == {"query": "query", "key": "key"}
-    assert plane["told"] == (
-        f"Pair {pair} in its plane: the query at position {{t}} and the key at position {{i}} as "
-        "arrows."
-    )
+    assert all(name in plane["told"] for name in (f"Pair {pair} ", "{t}", "{i}"))
     assert plane["says"] == "Distance {distance}: all pairs together score {score}"
     assert plane["map"] == cells.layout["meta"]["chart"]
     assert plane["at"] == [11, 4]
@@ -97,16 +94,10 @@ def test_a_pair_turns_in_its_plane(opened, downloads, link, dimensions):
     close(cells.values(0, "z"), scores)
     assert cells.traces[0]["zmax"] == -cells.traces[0]["zmin"] == pytest.approx(abs(scores).max())
     assert (cells.axis("x"), cells.axis("y")) == ("key", "query")
-    assert cells.traces[0]["hovertemplate"] == (
-        "query %{y}<br>key %{x}<br>score %{z:.6g}<extra></extra>"
-    )
     assert {tuple(shape[side] for side in ("x0", "x1", "y0", "y1")) for shape in
             cells.layout["shapes"]} == {(3.5, 4.5, 10.5, 11.5)}  # fmt: skip
     score = signed(scores[11, 4])
-    assert cells.alt == (
-        f"Scores of one query and one key at 16 by 16 positions; {score} with the query at 11 and "
-        "the key at 4. Each diagonal has one value."
-    )
+    assert f"{score} with the query at 11 and the key at 4" in cells.alt
 
     positions = [str(p) for p in POSITIONS]
     rows, columns, numbers = table(downloads, "rope_plane.csv")
@@ -117,14 +108,10 @@ def test_a_pair_turns_in_its_plane(opened, downloads, link, dimensions):
     assert (rows, columns) == (positions, positions)
     close(numbers, scores)
 
-    title, look, plane_caption, scores_caption, explanation, *_ = said(at)
+    title, _, plane_caption, _, explanation, *_ = said(at)
     assert title == f"At distance 7 this query and key score {score}, wherever they stand"
-    assert look.startswith("Move the query's position: both arrows keep their length")
     angle = digits(frequency(config.rope, config.d_rope, pair))
     assert plane_caption == f"**Pair {pair}** turns by {angle} rad per position."
-    assert scores_caption == (
-        "**Scores** of all pairs together, for any two positions; click a cell."
-    )
     q, k = (relative.turned(torch.tensor(x[1]), config.rope, torch.arange(16))
             for x in rotary(config))  # fmt: skip
     spread = relative.diagonal_spread(q @ k.T)
@@ -157,18 +144,12 @@ def test_the_merged_matrix_moves_and_the_decoupled_one_stays(opened, downloads, 
         assert chart.traces[0]["zmax"] == -chart.traces[0]["zmin"] == pytest.approx(limit)
         axes = (chart.axis("y"), chart.axis("x"))
         assert axes == (f"query's input {letter}", "latent of keys and values c")
-        assert chart.traces[0]["hovertemplate"] == (
-            f"{axes[0]} %{{y}}<br>{axes[1]} %{{x}}<br>M %{{z:.6g}}<extra></extra>"
-        )
         rows, columns, numbers = table(downloads, f"rope_{name}.csv")
         assert rows == [str(n) for n in range(24)]
         assert columns == [str(n) for n in range(20)]
         close(numbers, corner)
     assert rotated.alt == "A corner of the merged matrix across the rotation, at distance 7."
-    assert decoupled.alt == (
-        "The same corner of the merged matrix of the content part: at distance 7 it is as at any "
-        "other."
-    )
+    assert "of the content part: at distance 7 it is as at any other" in decoupled.alt
 
     assert over.names == ["decoupled", "rotated in full"]
     close(over.values("rotated in full", "x"), range(65))
@@ -178,23 +159,18 @@ def test_the_merged_matrix_moves_and_the_decoupled_one_stays(opened, downloads, 
     assert over.axis("y") == "|M(t−i) − M(0)| / |M(0)|"
     assert [(line["x0"], line["x1"]) for line in over.layout["shapes"]] == [(7, 7)]
     percent = digits(100 * change[7])
-    assert over.alt == (
-        f"Relative change of the merged matrix against distance: {percent} % at distance 7; the "
-        "decoupled one stays at 0."
-    )
+    assert f"{percent} % at distance 7; the decoupled one stays at 0." in over.alt
     rows, columns, numbers = table(downloads, "rope_change.csv")
     assert (rows, columns) == ([str(n) for n in range(65)], ["change"])
     close(numbers[:, 0], change)
 
-    title, look, first, second, third, explanation, *_ = map(plain, said(at))
+    title, _, first, second, _, explanation, *_ = map(plain, said(at))
     assert title == (
         f"At distance 7 the merged matrix has changed by {percent} %: nothing constant is left to "
         "absorb"
     )
-    assert look.startswith("Change the distance: the left matrix changes with every step")
     assert first == "**Rotated in full**, distance 7: it changes."
     assert second == "**Decoupled**, as in MLA: it is the same at every distance."
-    assert third == "**Change** of the whole matrix since distance 0."
     assert explanation.startswith(
         f"The whole matrix is {still.shape[0]} × {still.shape[1]} and the pictures show its first "
         "24 rows and 20 columns; the change is that of the whole matrix."
@@ -292,10 +268,7 @@ def test_a_misread_convention_is_drawn_beside_the_right_one(
         close(chart.values(0, "z"), visible)
         assert (chart.traces[0]["zmin"], chart.traces[0]["zmax"]) == pytest.approx(limits)
         assert np.array_equal(np.isnan(chart.values(1, "z")), SEEN)
-        assert [chart.traces[n]["hovertemplate"] for n in (0, 1)] == [
-            f"query %{{y}}<br>key %{{x}}<br>{unit} %{{z:.6g}}<extra></extra>",
-            "query %{y}<br>key %{x}<br>masked<extra></extra>",
-        ]
+        assert f"<br>{unit} %{{z" in chart.traces[0]["hovertemplate"]
         assert (chart.axis("x"), chart.axis("y")) == ("key", "query")
         labels = [f"{word} ({n})" for n, word in enumerate(WORDS)]
         assert chart.layout["xaxis2"]["ticktext"] == chart.layout["yaxis2"]["ticktext"] == labels
@@ -405,10 +378,7 @@ def test_frequencies_before_and_after_the_scaling(opened, downloads, link, prese
     assert [(shape["x0"], shape["x1"]) for shape in chart.layout.get("shapes", [])] == (
         [band] if band else []
     )
-    assert chart.alt == (
-        "Radians per position of each pair on a logarithmic axis; the slowest pair goes from "
-        f"{digits(before[-1])} to {digits(after[-1])}."
-    )
+    assert f"slowest pair goes from {digits(before[-1])} to {digits(after[-1])}." in chart.alt
     rows, columns, numbers = table(downloads, "rope_frequencies.csv")
     assert (rows, columns) == ([str(pair) for pair in pairs], ["before", "after"])
     close(numbers, np.transpose([before, after]), 1e-8)

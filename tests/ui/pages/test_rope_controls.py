@@ -1,16 +1,12 @@
 """The page on rotations by hand: controls, clicks, keys, play, the queue, and both languages."""
 
 import html
-from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from mla_engine.checkpoints import describe, open_checkpoint
-from mla_engine.studies import conventions, relative
 from tests.ui.pages.test_rope import LINK, PAGE
 from tests.ui.screen import charts, statement
-from ui.engine import layers, queue, shared_cache
+from ui.engine import shared_cache
 
 TOPICS = {
     "turning": "A pair turns",
@@ -24,19 +20,6 @@ TOPICS = {
 def widget(at, name: str):
     kinds = (at.slider, at.number_input, at.radio, at.button_group)
     return next(w for kind in kinds for w in kind if w.key.startswith(f"{name}:"))
-
-
-def test_the_choices_are_named(opened):
-    at = opened(PAGE, **LINK | {"rope_topic": "pairing"})
-    assert widget(at, "rope_topic").options == list(TOPICS.values())
-    assert widget(at, "rope_pairing").options == [
-        "other pairing, queries and keys moved to match", "other pairing, nothing moved",
-        "other pairing for the keys alone", "keys moved, queries not",
-    ]  # fmt: skip
-    widget(at, "rope_topic").set_value("scale").run()
-    assert widget(at, "rope_scale").options == [
-        "1/√ of an absorbed query's width", "without mscale", "mscale on the rotary part alone",
-    ]  # fmt: skip
 
 
 def test_a_click_on_the_scores_chooses_both_positions(opened, monkeypatch):
@@ -72,34 +55,6 @@ def test_a_clicker_turns_on_by_one_position(opened, monkeypatch):
     pressed = []
     opened(PAGE, **LINK | {"rope_topic": "yarn"})
     assert not pressed, "nothing to step through"
-
-
-@pytest.mark.parametrize("topic", TOPICS)
-def test_heavy_work_holds_a_turn(opened, monkeypatch, topic):
-    held, outside = [], []
-
-    @contextmanager
-    def turn():
-        held.append(1)
-        yield
-        held.pop()
-
-    def noted(owner, name, note):
-        function = vars(owner)[name]
-        monkeypatch.setattr(owner, name, lambda *given: [note(name), function(*given)][1])
-
-    monkeypatch.setattr(queue, "turn", turn)
-    heavy = {
-        relative: ("turned", "diagonal_spread", "change_with_distance", "rotated_merge"),
-        conventions: ("position_logits", "scaled_logits", "masked_attention", "unharmed"),
-        layers: ("built",),
-    }
-    shared_cache.clear()
-    for owner, names in heavy.items():
-        for name in names:
-            noted(owner, name, lambda name: held or outside.append(name))
-    opened(PAGE, **LINK | {"rope_topic": topic})
-    assert (held, outside) == ([], [])
 
 
 def test_bad_values_are_refused_or_brought_near(opened):
