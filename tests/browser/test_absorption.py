@@ -8,8 +8,7 @@ from playwright.sync_api import expect
 from mla_engine.studies.bracketing import bracketings
 from tests.browser.conftest import STATEMENT
 from tests.browser.motion import at_rest
-from ui.engine.model import SMALL_CONFIG
-from ui.settings.sizes import SMALL_SIZES
+from ui.settings.sizes import SMALL_CONFIG, SMALL_SIZES
 from ui.words.numbers import prefixed_count
 
 pytestmark = pytest.mark.browser

@@ -12,8 +12,7 @@ from mla_engine.figures import TileGrid
 from mla_engine.studies import words as tokens
 from tests.browser.looks import PHONE
 from tests.browser.waiting import everything, nothing_shifts, settle
-from ui.engine.model import SMALL_CONFIG
-from ui.settings.sizes import SMALL_SIZES
+from ui.settings.sizes import SMALL_CONFIG, SMALL_SIZES
 
 pytestmark = pytest.mark.browser
 

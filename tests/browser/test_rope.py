@@ -11,8 +11,7 @@ from tests.browser.conftest import STATEMENT
 from tests.browser.motion import at_rest, one_question
 from tests.browser.waiting import nothing_shifts, settle
 from tests.reference_rope import rotate
-from ui.engine.model import SMALL_CONFIG
-from ui.settings.sizes import SMALL_SIZES
+from ui.settings.sizes import SMALL_CONFIG, SMALL_SIZES
 from ui.words.numbers import signed
 from ui.words.text import catalogue
 

@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from mla_engine import PRESETS, SYMBOLS, GroupedConfig, LatentConfig, costs, mechanisms
-from ui.engine.model import SMALL_CONFIG
 from ui.frame.rooms import PAGES
 from ui.parts.scene import layout
 from ui.parts.scene.layout import TALL, WIDE, Block, Frame, Layout
 from ui.parts.scene.tensors import Shapes, Tensor, tensors
+from ui.settings.sizes import SMALL_CONFIG
 
 # One of each shape: with and without a query latent, few heads and many, wide and narrow.
 SHAPES = (

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from mla_engine import LatentConfig, mechanisms
+from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.studies.words import words_of
 from ui.engine import real_layer, trained_layer
@@ -15,7 +15,7 @@ from ui.settings.page import Note
 from ui.settings.parsers import SMALL, TRAINED, preset_of
 from ui.settings.rooms import SETTINGS
 from ui.settings.shared import SIZES
-from ui.settings.sizes import SMALL_VARIANT, divisors, published, sizes_of, variant_of
+from ui.settings.sizes import SMALL_CONFIG, SMALL_VARIANT, divisors, published, sizes_of, variant_of
 from ui.settings.visit import once_per_run, visit
 from ui.words.text import t
 
@@ -25,10 +25,6 @@ FREE = (
     "softmax_scale",
     "latent_norm",
 )  # what changes no shape of a weight but the norms' own
-
-SMALL_CONFIG = LatentConfig(
-    d_model=64, n_heads=4, d_head=16, d_latent_kv=32, d_latent_q=48, d_rope=8, latent_norm=True
-)
 LADDERS = {
     "d_model": (16, 64, 256, 768, 1024, 2048, 4096, 5120, 6144, 7168, 8192, 16384),
     "n_heads": (1, 2, 4, 8, 16, 32, 40, 64, 96, 128),

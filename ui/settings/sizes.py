@@ -3,20 +3,14 @@
 from collections.abc import Mapping
 from functools import lru_cache
 
-from mla_engine import mechanisms
+from mla_engine import LatentConfig, mechanisms
 from ui.settings.parsers import SMALL, TRAINED, has_preset, preset_of
 from ui.settings.shared import PUBLISHED
 
-SMALL_SIZES = {
-    "d_model": 64,
-    "n_heads": 4,
-    "n_kv_heads": 2,
-    "d_head": 16,
-    "d_value": 16,
-    "d_latent_kv": 32,
-    "d_latent_q": 48,
-    "d_rope": 8,
-}
+SMALL_CONFIG = LatentConfig(
+    d_model=64, n_heads=4, d_head=16, d_latent_kv=32, d_latent_q=48, d_rope=8, latent_norm=True
+)
+SMALL_SIZES = mechanisms.sizes_of(SMALL_CONFIG) | {"n_kv_heads": 2}
 SMALL_VARIANT = "mla"
 MOST_TOKENS = 2**20  # of any context
 CONTEXTS = tuple(2**n for n in range(6, 21))  # tokens over which caches are drawn

@@ -13,8 +13,7 @@ from tests.reference import absorbed
 from tests.reference_pooled_index import pooled_index
 from tests.ui.maps import dotted, left_out
 from tests.ui.screen import cells, chart_of, charts, clicked, lead, said, statement
-from ui.engine.model import SMALL_CONFIG
-from ui.settings.sizes import SMALL_SIZES
+from ui.settings.sizes import SMALL_CONFIG, SMALL_SIZES
 
 PAGE = "pages/attention_maps.py"
 LINK = {"preset": "small", "variant": "block_dsa"}

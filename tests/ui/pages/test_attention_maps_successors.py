@@ -14,8 +14,7 @@ from tests.reference_delta import delta
 from tests.reference_pooled import pooled, slots
 from tests.ui.maps import dotted, left_out, numbers_of
 from tests.ui.screen import cells, chart_of, charts, clicked, lead, said, statement
-from ui.engine.model import SMALL_CONFIG
-from ui.settings.sizes import SMALL_SIZES
+from ui.settings.sizes import SMALL_CONFIG, SMALL_SIZES
 
 PAGE = "pages/attention_maps.py"
 SMALL = {"preset": "small"}

@@ -6,7 +6,7 @@ from mla_engine import costs, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.mechanism import Form
 from ui.engine.layers import Origin
-from ui.engine.model import SMALL_CONFIG, Model, built, present, preset_name
+from ui.engine.model import Model, built, present, preset_name
 from ui.engine.real_layer import RealLayer
 from ui.engine.trained_layer import TrainedLayer
 from ui.parts.flow import Overview
@@ -15,7 +15,7 @@ from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import Setting, has_preset, one_of, preset, preset_of
 from ui.settings.shared import VARIANTS
-from ui.settings.sizes import longest, sizes_of, variant_of
+from ui.settings.sizes import SMALL_CONFIG, longest, sizes_of, variant_of
 from ui.words.text import safe, t
 
 SIDES = {"A": "vs_left", "B": "vs_right"}
