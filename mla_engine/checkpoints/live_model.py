@@ -78,7 +78,8 @@ def follow_module(model: nn.Module, layer: int, each: Callable[[Trace], object])
     Args:
         model: as of `trace_module`.
         layer: as of `trace_module`.
-        each: called with each trace as soon as the attention has its inputs; what it keeps is kept.
+        each: called with each trace just before the attention runs. A trace has keys and values of
+            every token so far: of many steps keep only what is needed.
 
     Raises:
         CheckpointError: at the start and in each run as `trace_module`.

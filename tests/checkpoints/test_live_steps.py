@@ -1,6 +1,7 @@
 """Steps of a live model: what each attention does with a cache, and while the model generates."""
 
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import cache
 
 import pytest
@@ -89,6 +90,19 @@ def test_generation_is_followed_token_by_token(name):
         for trace, one in zip(traces, own[module], strict=True):
             check(trace, one)
         assert not module._forward_pre_hooks
+
+
+@pytest.mark.parametrize("name", ["mistral", "deepseek_v32"])
+def test_a_model_that_keeps_no_attention_is_followed_as_well(name):
+    """By sdpa, as transformers loads a model; its masks are bool, or none."""
+    model = deepcopy(built(name))
+    model.set_attn_implementation("sdpa")
+    module, traces = MODELS[name].attention(model, 1), []
+    with recorded([module]) as own, follow_module(model, 1, traces.append):
+        model.generate(TOKENS[:, :7], max_new_tokens=3, do_sample=False, pad_token_id=0)
+    for trace, (u, attention) in zip(traces, own[module], strict=True):
+        assert attention is None
+        assert relative(trace.u, u) < 1e-5
 
 
 def test_a_step_goes_on_where_its_positions_say_and_leaves_the_cache():
