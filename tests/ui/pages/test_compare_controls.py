@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mla_engine import PRESETS
 from tests.ui.controls import control
-from tests.ui.pages.test_compare import BESIDE_SMALL, LINK, PAGE
+from tests.ui.pages.test_compare import LINK, PAGE
 from tests.ui.screen import charts, statement, texts
 from ui.engine import shared_cache
 
@@ -26,14 +26,6 @@ def test_the_choices_are_those_there_are(opened):
     assert lengths == [f"{2**n:,}" for n in range(10, 18)]  # V3's 163,840
     control(at, "vs_view").set_value("maps").run()
     assert (control(at, "vs_head").min, control(at, "vs_head").max) == (0, 5)
-
-
-def test_the_head_goes_to_the_last_of_the_side_with_more(opened):
-    at = opened(PAGE, **BESIDE_SMALL | {"vs_head": "77"})
-    assert control(at, "vs_head").value == 5
-    assert [chart.alt.split(" of ")[1] for chart in charts(at)] == ["head 5", "head 3"]
-    at = opened(PAGE, **BESIDE_SMALL | {"vs_head": "1"})
-    assert [chart.alt.split(" of ")[1] for chart in charts(at)] == ["head 1", "head 1"]
 
 
 def test_a_side_that_cannot_be_built_is_refused_and_the_pickers_stay(opened, monkeypatch):
@@ -62,12 +54,6 @@ def test_maps_beyond_the_memory_budget_are_refused(opened, monkeypatch):
     assert len(at.error) == 1
     assert not charts(at)
     assert control(at, "vs_head").value == 0
-
-
-def test_an_unknown_model_becomes_the_default(opened):
-    at = opened(PAGE, vs_left="no-such-model")
-    assert "no-such-model" in html.unescape(at.warning[0].value)
-    assert control(at, "vs_left").value == "shared"
 
 
 def test_what_is_not_computed_of_a_model_is_said_once(opened):

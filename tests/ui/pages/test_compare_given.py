@@ -215,9 +215,3 @@ def test_a_side_that_cannot_be_drawn_can_still_be_given_another(opened: Opened, 
     given(at, "A", MINE)
     assert not at.error
     assert "A: mine, MLA" in statement(at)
-
-
-def test_in_chinese(opened: Opened):
-    at = opened(PAGE, **link(given(opened(PAGE, **LINK), "B", MINE)), lang="zh")
-    assert "B：mine，共 31 层，所示为第 0 层" in speech(at)
-    assert {"作为 A 展示", "固定为 B"} <= {one.label for one in at.button}

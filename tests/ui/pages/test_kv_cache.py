@@ -318,14 +318,6 @@ def test_the_code_of_numbers_without_caches_shows_none(opened: Opened) -> None:
     assert len(at.code) == 2
 
 
-def test_values_out_of_range_become_the_nearest(opened: Opened) -> None:
-    at = opened(PAGE, kv_batch="3", kv_context="5", kv_groups="900", kv_left="gpt-9")
-    found = widgets(at)
-    assert [found[n].value for n in ("kv_batch", "kv_context", "kv_groups")] == [2, 1024, 128]
-    assert found["kv_left"].value == "deepseek-v3"
-    assert "gpt-9" in html.unescape(at.warning[0].value)
-
-
 @pytest.mark.parametrize("key", PRESETS)
 def test_ways_of_every_model(key: str) -> None:
     for groups in (1, 5, 128):

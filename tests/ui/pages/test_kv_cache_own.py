@@ -167,14 +167,6 @@ def test_repositories_that_the_server_does_not_read_are_refused(
     assert len(at.table) == 2
 
 
-def test_in_chinese(opened: Opened):
-    at = pasted(opened(PAGE, lang="zh"), json.dumps(KIMI_K3))
-    assert any("每个词元存 **27,648 B**" in m.value for m in at.main.markdown)
-    assert list(at.table[2].value.index) == ["状态（KDA）", "潜在向量（MLA）"]
-    pasted(at, '{"model_type": "new"}')
-    assert "未知架构" in at.error[0].value
-
-
 def test_nothing_is_said_to_fit_beside_weights_that_are_not_known(opened, downloads):
     own = given_preset(PRESETS["deepseek-v3"].config, name="Mine", n_layers=61, n_caches=61).key
     at = opened(PAGE, kv_view="memory", kv_left=own, kv_gpu="t4", kv_context="65536")

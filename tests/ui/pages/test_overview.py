@@ -283,19 +283,6 @@ def test_one_head_is_said_in_the_singular(opened: Opened) -> None:
     )
 
 
-def test_the_variants_can_be_chosen(opened: Opened) -> None:
-    at = opened(**LINK)
-    (control,) = (group for group in at.main.button_group if group.key == "variant:en")
-    assert control.label == "Attention"
-    assert list(control.options) == [
-        "MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed", "DSA, absorbed",
-        "CSA", "HCA", "KDA", "Block DSA",
-    ]  # fmt: skip
-    control.set_value("gqa").run()
-    assert statement(at).startswith(f"GQA remembers {held(LAYERS['gqa'][0])} ")
-    assert at.query_params["variant"] == "gqa"
-
-
 def test_the_figures_are_those_of_a_published_layer(opened: Opened) -> None:
     at = opened()
     at.selectbox[0].set_value("llama-3-8b").run()
@@ -307,15 +294,6 @@ def test_the_figures_are_those_of_a_published_layer(opened: Opened) -> None:
     settings = at.session_state["settings"]
     assert (settings["variant"], settings["d_model"]) == ("gqa", config.d_model)
     assert dict(at.query_params) == {"preset": "llama-3-8b"}
-
-
-def test_a_slider_moves_the_figures(opened: Opened) -> None:
-    at = opened(d_latent_kv="256")
-    assert at.metric[0].value == "320"
-    slider = next(s for s in at.select_slider if s.label.startswith("Rotary"))
-    slider.set_value(32).run()
-    assert at.metric[0].value == "288"
-    assert at.query_params["d_rope"] == "32"
 
 
 def test_what_the_engine_does_not_model_is_said(opened: Opened) -> None:
