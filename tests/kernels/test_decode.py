@@ -74,7 +74,7 @@ def test_no_key_chosen_is_no_key_seen(interpreter):
 
 @pytest.mark.parametrize("keys_a_part", [16, 1000], ids=["parts", "whole"])
 def test_a_broken_latent_shows_in_o_and_in_the_logarithm(interpreter, keys_a_part):
-    """Of its own sequence alone; torch's own logsumexp says which."""
+    """It shows in its own sequence only; torch's own logsumexp says which."""
     one = case(3, (20, 37, 0), queries=2).to(SINGLE)
     one.c_KV[1, 18, 5] = torch.nan
     broken = torch.tensor([False, True, False])

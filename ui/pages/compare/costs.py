@@ -50,7 +50,7 @@ WRITTEN = {
 
 
 class CostsTopic(Topic):
-    """What one layer of each keeps, moves and computes for one sequence."""
+    """The numbers that one layer of each keeps, moves and computes for one sequence."""
 
     name = "costs"
 

@@ -1,4 +1,4 @@
-"""What is cached of each token or entry, and how many directions the heads' matrices use."""
+"""The rows cached of each token or entry, and the directions that the heads' matrices use."""
 
 from functools import partial
 from itertools import chain

@@ -1,4 +1,4 @@
-"""Where the chosen head looks in an example; its last answer is framed."""
+"""The places that the chosen head looks at in an example; its last answer is framed."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""How the heads came about: the strongest induction head and the loss, step by step."""
+"""The birth of the heads: the strongest induction head and the loss, step by step."""
 
 from functools import partial
 
