@@ -9,7 +9,6 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from mla_engine.checkpoints import hidden_states, load_attention
-from mla_engine.checkpoints.families import FAMILIES
 from mla_engine.figures import symbol_html
 from tests.ui.maps import check_map, check_tiles, hidden, named, written
 from tests.ui.screen import cells, chart_of, charts, clicked, csv, statement
@@ -259,15 +258,3 @@ def test_the_matrix_and_the_cell_are_chosen_by_their_controls(shown):
     assert charts(app)[-1].alt.startswith("Heatmap of the singular values of W_UV")
     frame = clicked(app, "large").layout["shapes"][0]
     assert (frame["x0"], frame["y0"]) == (1.5, 2.5)
-
-
-def test_without_a_model_the_page_says_what_can_be_read(opened):
-    app = opened(PAGE, code="source")
-    assert app.title[0].value == "Inside one attention layer of a real model"
-    assert not charts(app)
-    listed = ", ".join(f"`{family}`" for family in FAMILIES)
-    families = f"Families that can be read, by the `model_type` in config.json: {listed}."
-    assert families in said(app)
-    assert any(line.startswith("Without a network: `make demo-model`") for line in said(app))
-    assert not app.code
-    assert any("no code" in line for line in said(app))

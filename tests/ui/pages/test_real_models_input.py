@@ -77,8 +77,10 @@ def test_a_link_shows_the_models_own_attention(opened, demo, attentions, layer):
 
 def test_without_a_model_the_page_says_what_can_be_read(opened, demo, monkeypatch):
     monkeypatch.setattr(real_layer, "DEMO", demo)
-    app = opened(PAGE)
+    app = opened(PAGE, code="source")
     assert not app.get("plotly_chart")
+    assert not app.code
+    assert "no code" in said(app)
     assert "make demo-model" in said(app)
     assert all(f"`{family}`" in said(app) for family in FAMILIES)
     click(app, "Use the demonstration model")

@@ -172,16 +172,6 @@ def test_a_server_that_cannot_keep_a_file_says_so(opened, demo, models, monkeypa
     assert "activations" not in app.query_params
 
 
-def test_heads_read_in_blocks_are_the_same_as_at_once(opened, demo, monkeypatch):
-    monkeypatch.setattr(view, "blocks", lambda config, tokens: [(0, 1, 2), (3, 4, 5), (6, 7)])
-    app = opened(PAGE, source=demo, text=WORDS, layer="3", map_head="7")
-    shares = balance(demo, 3)
-    positional = sum(share > 0.5 for share in shares)
-    assert statement(app).startswith(f"In layer 3 of it's a demo, {positional} of {HEADS} heads")
-    share = shares[7] if shares[7] > 0.5 else 1 - shares[7]
-    assert f"{100 * share:#.3g}" in said(app)
-
-
 def test_a_large_layer_is_read_in_few_blocks():
     config = PRESETS["deepseek-v3"].config
     blocks = view.blocks(config, 16)
