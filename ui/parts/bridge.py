@@ -26,7 +26,7 @@ class Clicker:
     seen: int = 0
 
     def take(self, total: int | None) -> int:
-        """The steps that are new in `total`."""
+        """Return the steps that are new in `total`."""
         by = 0 if total is None else total - self.seen
         self.seen += by
         return by
@@ -90,7 +90,7 @@ def _step(sent: dict[str, Any], on_step: Callable[[int], None] | None) -> bool:
 
 
 def copy_link(link: str, *, label: str, done: str) -> None:
-    """A button that copies `link`."""
+    """Draw a button that copies `link`."""
     button = st.components.v2.component(
         "copy_link",
         html='<button class="quiet" type="button"></button><input hidden readonly>',

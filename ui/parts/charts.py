@@ -40,7 +40,7 @@ class Ready(figures.Figure):
         written["layout"] |= {"meta": meta} if meta else {}
 
     def to_dict(self) -> dict[str, Any]:
-        """The one that is kept: nobody changes it."""
+        """Return the dictionary that is kept: nobody changes it."""
         return self.written
 
 
@@ -116,7 +116,7 @@ def _lower(spec: Mapping[str, Any]) -> int:
 
 
 def download(table: Table, file: str, key: str = "") -> None:
-    """Below a picture its data as CSV, made on click; the menu has those of the whole page.
+    """Draw a button below a picture for its data as CSV; the menu has those of the whole page.
 
     A click is answered outside of any run of the page: `table` must not ask for texts or settings.
     Two pictures of a page may have files of one name, but each has a `key` of its own.

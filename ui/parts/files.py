@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)", re.ASCII |
 
 
 def button(label: str, made: Callable[[], bytes], file: str, mime: str, key: str) -> None:
-    """A file to take along, made on click: everywhere the same quiet button."""
+    """Draw the quiet button, everywhere the same, of a file that is made on click."""
     st.download_button(
         label,
         made,
@@ -41,12 +41,12 @@ def button(label: str, made: Callable[[], bytes], file: str, mime: str, key: str
 
 
 def csv(table: "pd.DataFrame") -> bytes:
-    """The table as CSV that a spreadsheet reads as UTF-8."""
+    """Return the table as CSV that a spreadsheet reads as UTF-8."""
     return _with_texts(table, inert).to_csv(index=False).encode("utf-8-sig")
 
 
 def together(tables: Iterable[tuple[str, Table]]) -> bytes:
-    """Tables as CSV files of one archive, made now; of two of one name the later has a number."""
+    """Return tables as CSV files of one archive; of two of one name the later has a number."""
     content, taken = BytesIO(), Counter()
     with ZipFile(content, "w", ZIP_DEFLATED) as archive:
         for name, table in tables:
@@ -57,7 +57,7 @@ def together(tables: Iterable[tuple[str, Table]]) -> bytes:
 
 
 def xlsx(table: "pd.DataFrame", sheet: str) -> bytes:
-    """The table as a workbook of one sheet."""
+    """Return the table as a workbook of one sheet."""
     content = BytesIO()
     with pd.ExcelWriter(content, engine="openpyxl") as writer:
         made = _with_texts(table, drawn)
@@ -69,7 +69,7 @@ def xlsx(table: "pd.DataFrame", sheet: str) -> bytes:
 
 
 def inert(text: str) -> str:
-    """A text as CSV holds it: what a spreadsheet would compute stands behind an apostrophe."""
+    """Return a text as CSV holds it: what would be computed stands behind an apostrophe."""
     text = drawn(text)
     return text if _NUMBER.fullmatch(text) else _FORMULA.sub(r"\1'", text)
 
@@ -81,7 +81,7 @@ def _keep_text(cell: Any) -> None:
 
 
 def _with_texts(table: "pd.DataFrame", change: Callable[[str], str]) -> "pd.DataFrame":
-    """The table with `change(text)` for every text, names of columns included."""
+    """Return the table with `change(text)` for every text, names of columns included."""
 
     def changed(value: object) -> object:
         return change(value) if isinstance(value, str) else value

@@ -28,7 +28,7 @@ class Overview:
         return layers.shapes(self.config, self.form, TOKENS)
 
     def nodes(self) -> list[FlowNode]:
-        """A box for each step of the trace, with its real shape (the batch of 1 left out)."""
+        """Return a box for each step of the trace, with its real shape but the batch."""
         return [
             FlowNode(
                 code=code,
@@ -47,7 +47,7 @@ class Overview:
         return [(source, code) for code in present for source in sources(code, self.form, present)]
 
     def table(self) -> "pd.DataFrame":
-        """Every step's symbol and shape, how it arises, and whether it is cached."""
+        """Return every step's symbol and shape, how it arises, and whether it is cached."""
         rows = [
             (code, list(shape), SYMBOLS[code].step(self.form).formula, SYMBOLS[code].cached)
             for code, shape in self.shapes.items()
@@ -55,6 +55,6 @@ class Overview:
         return pd.DataFrame(rows, columns=["symbol", "shape", "formula", "cached"])
 
     def alt(self) -> str:
-        """The picture in words."""
+        """Return the picture in words."""
         steps = ", ".join(f"{code} {shape[1:]}" for code, shape in self.shapes.items())
         return t("flow.alt", steps=steps)

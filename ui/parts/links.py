@@ -8,12 +8,12 @@ from ui.words.text import t
 
 
 def of_preset(page: str, preset: str, variant: str = "mla", **values: object) -> Link:
-    """A page at the sizes of a preset."""
+    """Return a page at the sizes of a preset."""
     return Link(page, {"preset": preset, "variant": variant} | sizes_of(preset) | values)
 
 
 def example(variant: str, key: str, *, completed: bool = False) -> Link:
-    """A step of the worked example, by its name, beside what the source prints."""
+    """Return a step of the worked example, by its name, beside what the source prints."""
     steps = worked_example.steps(f"{variant}_completed" if completed else variant)
     number = 1 + [step.key for step in steps].index(key)
     values = {"we_variant": variant, "we_completed": completed, "we_step": number}
@@ -21,7 +21,7 @@ def example(variant: str, key: str, *, completed: bool = False) -> Link:
 
 
 def name(link: Link) -> str:
-    """The name of the page, as the navigation has it."""
+    """Return the name of the page, as the navigation has it."""
     return t(f"{link.page}.link")
 
 

@@ -20,7 +20,7 @@ THREADS = 1  # as the app sets it
 
 @st.cache_resource(show_spinner=False)
 def rate(kind: str) -> float:
-    """FLOP/s of a product or bytes a second of a copy, measured once a server.
+    """Return FLOP/s of a product or bytes a second of a copy, measured once a server.
 
     Raises:
         FullError: too much waits to be run.
@@ -32,7 +32,7 @@ def rate(kind: str) -> float:
 
 
 def machine() -> Device:
-    """This machine; the first call measures it.
+    """Return this machine; the first call measures it.
 
     Raises:
         FullError: too much waits to be run.
@@ -48,7 +48,7 @@ def name() -> str:
 
 
 def here() -> str:
-    """This machine in the reader's language, with threads and type; nothing is measured."""
+    """Return this machine's name, with threads and type; nothing is measured."""
     return t("measure.this_cpu_long", threads=THREADS) if DEVICE == "cpu" else name()
 
 
@@ -66,6 +66,6 @@ def compared(mla: Cost, mha: Cost, heads: int, tokens: int) -> str:
 
 
 def device_name(device: Device) -> str:
-    """A device in the reader's language."""
+    """Return a device in the reader's language."""
     own = DEVICE == "cpu" and device.name == name()
     return t("measure.this_cpu") if own else device.name

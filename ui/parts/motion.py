@@ -46,7 +46,7 @@ class Dial:
         return shown | ({"choices": self.choices} if self.choices else {"first": self.values[0]})
 
     def move(self, by: int) -> None:
-        """Some places on or back, within those there are."""
+        """Move some places on or back, within those there are."""
         place = min(len(self.values) - 1, max(0, self.place + by))
         state.change(**{self.setting: self.values[place]})
 
@@ -109,7 +109,7 @@ def _frame(dials: Sequence[Dial], seconds: float) -> dict[str, Any]:
 
 
 def parts(code: str) -> dict[str, str]:
-    """A tensor's name as the pictures write it."""
+    """Return a tensor's name as the pictures write it."""
     return dict(zip(("head", "raised", "lowered"), symbol_parts(code), strict=True))
 
 

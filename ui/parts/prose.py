@@ -21,12 +21,12 @@ MOST_LETTERS = 24  # that the style sheet has a width for
 
 
 def title(text: str) -> None:
-    """The page's title: one short statement, which stays while a slider moves."""
+    """Draw the page's title: one short statement, which stays while a slider moves."""
     st.title(text, anchor=False)
 
 
 def lead(number: str, line: str, look: str = "") -> None:
-    """Below the title: the number that follows the controls, what it says, what to look at."""
+    """Draw below the title the number that follows the controls, its line, what to look at."""
     room = st.container(key=f"lead_room_{_letters(number)}")
     with room, st.container(key="lead", horizontal=True, vertical_alignment="center"):
         st.markdown(number, width="content")
@@ -39,14 +39,14 @@ def lead(number: str, line: str, look: str = "") -> None:
 
 
 def _letters(number: str) -> int:
-    """Room for the number whatever its digits, so that nothing beside it moves; an even count."""
+    """Return an even count of letters: room for the number whatever its digits."""
     widest = re.sub(r"\d[\d,.]*", lambda digits: digits[0].ljust(5, "0"), number)
     count = sum(2 if ord(letter) > 0x2E7F else 1 for letter in widest)
     return min(count + count % 2, MOST_LETTERS)
 
 
 def say(text: str) -> None:
-    """Our own words as Markdown, tensors in their colours; on hover what they and terms mean."""
+    """Draw our own words as Markdown, tensors in their colours and explained on hover."""
     st.markdown(explained(text), unsafe_allow_html=True)
 
 
@@ -65,7 +65,7 @@ def weights_mark(origin: Origin, name: str = "random") -> str:
 
 
 def refused(error: ValueError) -> None:
-    """One clear sentence where a configuration cannot run; the rest of the page goes on."""
+    """Draw one sentence on why a configuration cannot run; the rest of the page goes on."""
     said = reason(error)
     if not isinstance(error, MemoryBudgetError):
         said = t("common.refused", reason=safe(said))
@@ -76,7 +76,7 @@ def refused(error: ValueError) -> None:
 
 
 def _again() -> None:
-    """A button that runs the page again, and the page does so by itself, once a full run."""
+    """Draw a button that runs the page again; once a full run the page does so by itself."""
     st.button(t("common.try_again"), icon=":material/refresh:", key="try_again")
     st.caption(t("common.tries_again", seconds=RETRY_SECONDS))
     due = monotonic() + RETRY_SECONDS / 2  # the run that draws the page is not yet a try

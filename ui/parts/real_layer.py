@@ -17,7 +17,7 @@ EXAMPLE = "deepseek-ai/DeepSeek-V2-Lite"
 
 
 def failure() -> None:
-    """Above the title: why the real layer could not be read, and what is shown instead."""
+    """Say above the title why the real layer could not be read, and what is shown instead."""
     if failed := visit().failed:
         reason, named = safe(_reason(failed)), safe(state.settings()["source"])
         told = t("real_layer.failed", model=named, reason=reason)
@@ -29,7 +29,7 @@ def failure() -> None:
 
 
 def _other(failed: ValueError) -> int | None:
-    """The layer to choose instead, where one can be told."""
+    """Return the layer to choose instead, where one can be told."""
     if getattr(failed, "code", "") in ("no_page_of_layer", "not_here_of_layer"):
         return failed.values["other"]
     return 0 if _too_deep(failed) else None
@@ -52,7 +52,7 @@ def _reason(failed: ValueError) -> str:
 
 
 def badge() -> None:
-    """Under the title: whose weights and whose words these are."""
+    """Draw under the title whose weights and whose words these are."""
     if loaded := real_layer.chosen():
         found = real_layer.inputs(loaded)
         facts = {"tokens": count(len(found.tokens)), "family": real_layer.plan(loaded).family}
@@ -61,14 +61,14 @@ def badge() -> None:
 
 
 def demo_button() -> None:
-    """One step to the demonstration model, where this server has it."""
+    """Draw a button that takes the demonstration model, where this server has it."""
     if is_folder(DEMO):
         first = {"source": DEMO, "revision": "", "layer": 0, "activations": ""}
         st.button(t("real_layer.demo"), on_click=state.change, kwargs=first)
 
 
 def controls(*, own_place: bool = False) -> None:
-    """The checkpoint, its revision, layer and text, and the way back.
+    """Draw the checkpoint, its revision, layer and text, and the way back.
 
     Behind the model's chip, or open in a place of its own, beside which the page offers the
     demonstration.
@@ -85,7 +85,7 @@ def controls(*, own_place: bool = False) -> None:
 
 
 def _planned() -> Plan | None:
-    """The plan of what is named, also where it cannot be shown; None if there is none."""
+    """Return the plan of what is named, also where it cannot be shown; None without one."""
     try:
         return real_layer.plan(real_layer.named())
     except ValueError:

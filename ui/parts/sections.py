@@ -45,7 +45,7 @@ def later(
 
 
 def _kept(name: str, heights: Heights) -> str:
-    """The style that keeps most of the room while a section takes its place."""
+    """Return the style that keeps most of the room while a section takes its place."""
     wide, narrow, phone = (
         f".st-key-place_{name} {{ min-height: {KEPT * height:.0f}px }}" for height in heights
     )
@@ -90,7 +90,7 @@ def _wait(name: str, heights: Heights, title: str) -> None:
 
 
 def _reached() -> set[str]:
-    """The sections of this page that were reached since it was opened."""
+    """Return the sections of this page that were reached since it was opened."""
     page, kept = visit().page.name, st.session_state.get("reached")
     if not kept or kept[0] != page:
         kept = st.session_state.reached = (page, set())

@@ -19,13 +19,13 @@ from ui.words.text import safe, t
 
 
 def chip() -> None:
-    """A quiet button that says what model is shown and opens the choice of it."""
+    """Draw a quiet button that says what model is shown and opens the choice of it."""
     with st.popover(_said(model.present()), icon=":material/tune:", key="model_chip"):
         controls()
 
 
 def _said(shown: Model) -> str:
-    """The model's name and those sizes that tell it apart, as Markdown."""
+    """Return the model's name and those sizes that tell it apart, as Markdown."""
     own, sizes = mechanisms.variants()[shown.variant].sizes, shown.sizes
     parts = [
         safe(shown.name) if shown.layer else of_model(shown),
@@ -42,7 +42,7 @@ def _said(shown: Model) -> str:
 
 
 def controls() -> None:
-    """The preset picker, and behind it the sliders of the sizes that the present variant has.
+    """Draw the preset picker, and behind it the sliders of the present variant's sizes.
 
     A real layer stands in for both where the page can use one.
     """

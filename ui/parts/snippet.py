@@ -78,13 +78,13 @@ class Code(str):
 
 
 def part(template: Path, values: Mapping[str, object]) -> Code:
-    """A template, filled."""
+    """Return a template, filled."""
     text = Template(template.read_text("utf-8"))
     return Code(text.substitute({n: literal(v) for n, v in values.items()}).rstrip())
 
 
 def filled(template: Path, values: Mapping[str, object]) -> str:
-    """The whole snippet: a template, below the imports that it needs."""
+    """Return the whole snippet: a template, below the imports that it needs."""
     body = part(template, values)
     nodes = [node for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)]
     used = {node.id for node in nodes} - {n.id for n in nodes if isinstance(n.ctx, ast.Store)}
@@ -121,7 +121,7 @@ def _escaped(character: str) -> str:
 
 
 def config(value: object, preset: str = "") -> Code:
-    """A configuration: that of a published model, `preset` before others, or written out."""
+    """Return a configuration: a published model's, of `preset` before others, or written out."""
     for key in sorted(PRESETS, key=lambda key: key != preset):
         if PRESETS[key].config == value:
             return Code(f"PRESETS[{literal(key)}].config")
@@ -129,7 +129,7 @@ def config(value: object, preset: str = "") -> Code:
 
 
 def kinds(value: Kinds, preset: str = "") -> Code:
-    """Kinds of attention with their numbers: a published model's, all or beside the first."""
+    """Return kinds of attention with their numbers: a published model's, or written out."""
     if value and preset in PRESETS:
         own = {"kinds": PRESETS[preset].kinds, "beside": PRESETS[preset].beside}
         if name := next((n for n, one in own.items() if one == value), ""):
@@ -138,12 +138,12 @@ def kinds(value: Kinds, preset: str = "") -> Code:
 
 
 def call(value: object) -> Code:
-    """The call that makes a dataclass: what differs from its defaults, in lines of WIDTH."""
+    """Return the call that makes a dataclass: what differs from its defaults, in lines of WIDTH."""
     return _wrapped(type(value).__name__, _given(value))
 
 
 def listed(values: tuple[object, ...]) -> Code:
-    """A tuple in lines of WIDTH."""
+    """Return a tuple in lines of WIDTH."""
     single = [""] if len(values) == 1 else []
     return _wrapped("", [*map(literal, values), *single])
 
@@ -176,7 +176,7 @@ def _wrapped(name: str, parts: list[str], width: int = WIDTH) -> Code:
 
 
 def notebook(code: str) -> str:
-    """A notebook of one cell, as JSON."""
+    """Return a notebook of one cell, as JSON."""
     cell = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
     cell["source"] = code.splitlines(keepends=True)
     return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
@@ -193,7 +193,7 @@ def layer(of: AttentionConfig, preset: str, form: str = "") -> dict[str, Code]:
 def made(
     chosen: Model, of: AttentionConfig, heads: object, words: str = "", origin: Origin | None = None
 ) -> dict[str, Code]:
-    """The lines that make a layer with these heads and what enters it: seeded, trained or real.
+    """Return the lines that make a layer of these heads, and its input: seeded, trained or real.
 
     Args:
         chosen: what the shared settings choose.
@@ -219,7 +219,7 @@ def made(
 
 
 def _trained(origin: TrainedLayer, chosen: Model, values: dict[str, object]) -> dict[str, Code]:
-    """The lines that load a trained model, named from the project's folder, and run a sentence."""
+    """Return the lines that load a trained model by the project's path and run a sentence."""
     file = f"{trained.NAMED}/{trained.file(origin.code).name}"
     values |= {"file": file, "number": origin.layer, "sentence": " ".join(chosen.words)}
     parts = ("weights", "inputs")
@@ -239,7 +239,7 @@ def _named(loaded: RealLayer) -> dict[str, object]:
 
 
 def read_config(loaded: RealLayer) -> Code:
-    """The configuration of a real layer, as a snippet finds it."""
+    """Return the configuration of a real layer, as a snippet finds it."""
     values = _named(loaded)
     revision = Code(f", revision={literal(loaded.revision)}" if loaded.revision else "")
     return _part("config_real", values | {"revision": revision})

@@ -48,7 +48,7 @@ class Finding:
 
 
 def code_of(verdict: str) -> str:
-    """A verdict of the engine as a word for keys and links."""
+    """Return a verdict of the engine as a word for keys and links."""
     return verdict.replace(" ", "_")
 
 
@@ -68,7 +68,7 @@ def finding(claim: str) -> Finding:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def checked(claim: str) -> claims.Verdict:
-    """The verdict of one statement, computed once a server.
+    """Return the verdict of one statement, computed once a server.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
@@ -89,7 +89,7 @@ class _Computed:
 
 
 def relisted(text: str) -> str:
-    """A list of the engine's ("q: 2, k: 3") with the separators of the reader's language."""
+    """Return the engine's list ("q: 2, k: 3") with the separators of the reader's language."""
     if not _LIST.fullmatch(text):
         return text
     return listed(named(*item.split(": ")) if ": " in item else item for item in text.split(", "))
@@ -111,7 +111,7 @@ def source(letter: str) -> str:
 
 
 def verdict(code: str) -> str:
-    """A verdict's name."""
+    """Return a verdict's name."""
     return t(f"statements.{code}")
 
 
@@ -133,7 +133,7 @@ def _evidence(finding: Finding) -> str:
 
 
 def typeset(text: str) -> str:
-    """Plain notation as HTML: c_KV, W_q, R_(t-i), d_h^R, 4e-16; tensors in their colours."""
+    """Return plain notation as HTML: c_KV, W_q, R_(t-i), d_h^R, 4e-16; tensors in colours."""
     kept: list[str] = []
 
     def keep(found: re.Match[str]) -> str:

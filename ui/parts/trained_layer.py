@@ -24,7 +24,7 @@ TRIED = 50  # seeds among which the present text is looked for
 
 
 def badge() -> None:
-    """Under the title: which layer reads which sentence, or that weights are drawn at random."""
+    """Say under the title which layer reads which sentence, or that weights are random."""
     layer, page = trained_layer.chosen(), visit().page
     if not (page.trained and page.sizes) or real_layer.chosen():
         return
@@ -61,7 +61,7 @@ def layer_control() -> None:
 
 
 def layer_beside() -> None:
-    """The same close to a picture: a widget of its own, as a key stands once on a page."""
+    """Draw the same close to a picture: a widget of its own, as a key stands once on a page."""
     key = f"trained_layer_beside:{state.settings()['lang']}"
     st.session_state[key] = state.settings()["trained_layer"]
     st.segmented_control(
@@ -75,7 +75,7 @@ def layer_beside() -> None:
 
 
 def sentence(then: Callable[[], object] = lambda: None, own: str = trained.OWN) -> None:
-    """The text that the models read; one that they cannot read stays only in the box.
+    """Draw the box of the text; one that the models cannot read stays only in the box.
 
     Args:
         then: runs after a text that they can.

@@ -34,7 +34,7 @@ Ways = Mapping[str, Way]
 
 
 def ways(model: Model, *, decoding: bool) -> dict[str, Way]:
-    """Every way that the mechanisms have; in prefill only those that differ without a cache.
+    """Return every way that the mechanisms have; in prefill only those that differ there.
 
     Beside trained models only those that are trained: another would stand there with noise.
 
@@ -57,7 +57,7 @@ def ways(model: Model, *, decoding: bool) -> dict[str, Way]:
 
 
 def successor() -> str:
-    """Key of the mechanism of the chosen variant, if it came after MLA; else empty.
+    """Return the key of the chosen variant's mechanism if it came after MLA; else empty.
 
     Empty, too, where no layer can be shown.
     """
@@ -69,7 +69,7 @@ def successor() -> str:
 
 
 def label(ways: Ways, code: str) -> str:
-    """The short name of a way; in prefill MLA is expanded once, not each step."""
+    """Return the short name of a way; in prefill MLA is expanded once, not each step."""
     if code == "gqa":
         return t("ways.way_gqa", n=ways[code].config.n_kv_heads)
     if code == "mla_each" and "mla_kv" not in ways:
@@ -78,7 +78,7 @@ def label(ways: Ways, code: str) -> str:
 
 
 def joined(names: Iterable[str]) -> str:
-    """Names of ways one after the other."""
+    """Return names of ways one after the other."""
     return t("ways.between").join(names)
 
 
@@ -88,7 +88,7 @@ def listed(ways: Ways, amounts: Mapping[str, str]) -> str:
 
 
 def of_model(model: Model) -> str:
-    """The chosen sizes by name."""
+    """Return the chosen sizes by name."""
     name = preset_name(model.preset)
     return t("ways.changed", name=name) if model.changed else name
 

@@ -83,7 +83,7 @@ def _all(first: RealLayer, n_layers: int) -> dict[int, LogitShares]:
 
 @shared_cache.cached
 def reach(loaded: RealLayer, limit: int) -> Reach:
-    """The layers whose input fits the memory budget of `limit` bytes: they are the first ones.
+    """Return how far the inputs fit a budget of `limit` bytes: they are those of the first layers.
 
     Raises:
         CheckpointError: as `real_layer.inputs`.
@@ -99,7 +99,7 @@ def reach(loaded: RealLayer, limit: int) -> Reach:
 
 
 def measured(loaded: RealLayer, n_layers: int) -> Iterator[tuple[tuple[int, LogitShares], float]]:
-    """Layer after layer and its shares, with the share that is done; each layer is kept."""
+    """Yield layer after layer and its shares, with the share that is done; each layer is kept."""
     inputs = _inputs(loaded, n_layers)
     for layer in range(n_layers):
         shares = _shares(replace(loaded, layer=layer), inputs[layer])
@@ -143,6 +143,6 @@ def _draw(found: Mapping[int, LogitShares]) -> None:
 
 
 def numbers(layers: Mapping[int, LogitShares]) -> "pd.DataFrame":
-    """Every layer and head, its columns in the reader's language."""
+    """Return every layer and head, its columns in the reader's language."""
     rows = pd.DataFrame(table(layers))
     return rows.rename(columns={name: t(f"real_models.{name}") for name in rows.columns})

@@ -83,7 +83,7 @@ def quota_bytes() -> int:
 
 
 def _write(path: Path, partial: Path, data: bytes) -> None:
-    """Whole, or not at all: nobody reads half a file."""
+    """Write the file whole or not at all, so that nobody reads half a file."""
     try:
         partial.write_bytes(data)
         partial.replace(path)

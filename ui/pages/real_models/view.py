@@ -121,7 +121,7 @@ def view() -> View | None:
 
 
 def with_bar(pieces: Iterator, place: DeltaGenerator, told: str) -> Iterator:
-    """The results of (result, share done), with a bar at `place` from the second piece on."""
+    """Yield the results of (result, share done), with a bar at `place` from the second on."""
     for result, done in pieces:
         if done < 1:
             place.progress(done, told)
@@ -136,7 +136,7 @@ def _can_measure(config: AttentionConfig, tokens: int) -> bool:
 
 
 def blocks(config: AttentionConfig, tokens: int) -> list[tuple[int, ...]]:
-    """All heads in blocks that take a moment each."""
+    """Return all heads in blocks that take a moment each."""
     size = max(len(block_of_heads(config, tokens, 0, 0)), FEWEST_HEADS)
     return [
         tuple(range(first, min(first + size, config.n_heads)))
@@ -147,7 +147,7 @@ def blocks(config: AttentionConfig, tokens: int) -> list[tuple[int, ...]]:
 def _pieces(
     loaded: RealLayer, config: AttentionConfig, words: tuple[str, ...]
 ) -> Iterator[tuple[Block, float]]:
-    """Block after block of all heads, with the share that is done."""
+    """Yield block after block of all heads, with the share that is done."""
     parts = blocks(config, len(words))
     for done, heads in enumerate(parts, start=1):
         yield _block(config, loaded, words, heads), done / len(parts)
@@ -169,7 +169,7 @@ def _block(
 
 
 def _weights(config: AttentionConfig, loaded: RealLayer, heads: tuple[int, ...]) -> AttentionLayer:
-    """These heads: those of a whole layer shared with the maps, others read for this once."""
+    """Return these heads: of a whole layer as the maps share it, others read for this once."""
     if len(heads) == config.n_heads:
         return layers.layer(config, loaded, heads)
     return layers.real(config, loaded, heads, torch.float32)
@@ -184,6 +184,6 @@ def joined(found: list[Measured]) -> Measured:
 
 
 def _joined_spectra(found: list[dict[str, Spectrum]]) -> dict[str, Spectrum]:
-    """The spectra of all heads by matrix, from those of some."""
+    """Return the spectra of all heads by matrix, from those of some."""
     values = {name: torch.cat([one[name].singular_values for one in found]) for name in found[0]}
     return {name: replace(one, singular_values=values[name]) for name, one in found[0].items()}

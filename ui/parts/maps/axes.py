@@ -11,7 +11,7 @@ LAST = {"j": "n_index_heads", "a": "n_series", "p": "n_slots"}
 
 
 def axes(config: AttentionConfig, code: str) -> tuple[str, str]:
-    """The letters of rows and columns; a vector is one row."""
+    """Return the letters of rows and columns; a vector is one row."""
     letters = _letters(code)
     if len(letters) > 2:
         letters.remove(_third(letters))
@@ -21,7 +21,7 @@ def axes(config: AttentionConfig, code: str) -> tuple[str, str]:
 
 
 def cut(config: AttentionConfig, code: str, head: int) -> dict[str, int]:
-    """The letter of a third axis -> the place on it that is shown; empty without one.
+    """Return the letter of a third axis -> the place on it that is shown; empty without one.
 
     Of index heads, which are others than these, that of the same number or else the last; of
     output latents that of the head's group; of what is pooled its own entry and last token.

@@ -25,7 +25,7 @@ PANEL_OPTIONS = {"numbers": False, "width": 200}  # what a small projector leave
 
 
 def thumbnails(maps: Maps) -> None:
-    """All heads that were run, as tiles; a click chooses one."""
+    """Draw all heads that were run, as tiles; a click chooses one."""
     run = maps.run
     fig = partial(
         figures.head_tiles,
@@ -41,7 +41,7 @@ def thumbnails(maps: Maps) -> None:
 
 
 def _of_heads(maps: Maps) -> "pd.DataFrame":
-    """The maps of all heads that were run, one below the other."""
+    """Return the maps of all heads that were run, one below the other."""
     run = maps.run
     rows = [f"{head} {word}" for head in run.heads for word in run.words]
     values = np.where(maps.mask, maps.attention, np.nan).reshape(len(rows), -1)
@@ -49,13 +49,13 @@ def _of_heads(maps: Maps) -> "pd.DataFrame":
 
 
 def large(maps: Maps) -> None:
-    """The chosen head's attention."""
+    """Draw the chosen head's attention."""
     trained = maps.model.trained is not None
     _attention(maps, "large", height=fitting(maps.run.words, LOW, LARGE) if trained else LARGE)
 
 
 def fitting(words: Sequence[str], low: int, high: int) -> int:
-    """The height of a map: low with a few words, so that the last one's row is seen at once.
+    """Return a map's height: low with a few words, so that the last one's row is seen at once.
 
     A lecture has no sidebar and no card above it, and lowers its charts by itself.
     """
@@ -63,7 +63,7 @@ def fitting(words: Sequence[str], low: int, high: int) -> int:
 
 
 def parts(maps: Maps) -> None:
-    """Content, position and summed logits on one scale, and the attention beside them."""
+    """Draw content, position and summed logits on one scale, and the attention beside them."""
     panels = {code: maps.matrix(code) for code in (*maps.parts, "scores")}
     limit = figures.shared_limit(*panels.values())
     *columns, last = st.columns(len(panels) + 1)
@@ -116,7 +116,7 @@ def _scores(maps: Maps, code: str, values: np.ndarray, limit: float) -> None:
 
 
 def _of_head(maps: Maps, chart: str) -> "pd.DataFrame":
-    """One map of the chosen head."""
+    """Return one map of the chosen head."""
     return named(maps.matrix(chart), maps.run.words, maps.columns)
 
 

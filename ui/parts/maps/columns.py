@@ -22,19 +22,19 @@ def count_of(config: AttentionConfig, tokens: int) -> int:
 
 
 def columns(run: Run) -> tuple[str, ...]:
-    """The names of the columns: the words, each entry by the words it pools, the sink."""
+    """Return the columns' names: the words, each entry by the words it pools, the sink."""
     if not run.sinks:
         return run.words
     return (*run.words, *entries(run), t("maps.sink"))
 
 
 def entries(run: Run) -> tuple[str, ...]:
-    """The names of what pools words: entries, or blocks by their index keys."""
+    """Return the names of what pools words: entries, or blocks by their index keys."""
     return tuple(_entry(run, place) for place in range(run.entries or run.blocks))
 
 
 def _entry(run: Run, place: int) -> str:
-    """An entry by the words of its block, after those that it pools of the block before."""
+    """Return an entry by the words of its block, after those that it pools of the one before."""
     members = [int(token) for token in run.tensors["members"][place]]
     own = run.config.pooling
     ahead = [run.words[token] for token in members[:-own] if token >= 0]
@@ -43,7 +43,7 @@ def _entry(run: Run, place: int) -> str:
 
 
 def breaks(run: Run) -> tuple[int, ...]:
-    """The columns before which the words end, and the entries; of few blocks each one's first."""
+    """Return the columns at which words and entries end; of few blocks the first of each."""
     words = len(run.words)
     if 0 < run.blocks <= FEW_BLOCKS:
         return tuple(range(run.config.pooling, words, run.config.pooling))

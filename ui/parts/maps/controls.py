@@ -79,13 +79,13 @@ def _refusal(text: str) -> str:
 
 
 def head_control() -> None:
-    """The head by its number; a click on a tile chooses as well."""
+    """Draw the choice of the head; a click on a tile chooses as well."""
     last = present().sizes["n_heads"] - 1
     control("map_head", label=t("maps.head_of", last=count(last)), most=last)
 
 
 def cell_controls(rows: Sequence[str], columns: Sequence[str]) -> None:
-    """The chosen cell by its words; a click on a map chooses as well."""
+    """Draw the choice of a cell by its words; a click on a map chooses as well."""
     sides = {"query": rows, "key": columns}
     for place, (name, words) in zip(st.columns(2), sides.items(), strict=True):
         numbered = [f"{i} · {short(word)}" for i, word in enumerate(words)]

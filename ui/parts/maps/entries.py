@@ -26,7 +26,7 @@ MOST_MARKED = 128  # words and entries: beyond them dots would hide the cells
 
 
 def draw(maps: Maps) -> None:
-    """Their gates, and beside these the index scores where an indexer chooses."""
+    """Draw the gates, and beside these the index scores where an indexer chooses."""
     facts, mark = _facts(maps), prose.weights_mark(maps.run.origin)
     chooses = "index_E" in maps.run.tensors
     left, right = st.columns(2, gap="large") if chooses else (st.container(), None)
@@ -70,7 +70,7 @@ def _gates(maps: Maps) -> None:
 
 
 def index_scores(maps: Maps) -> tuple[np.ndarray, np.ndarray]:
-    """The index scores [t,i], NaN where an entry is not complete, and the choice, bool [t,i]."""
+    """Return the scores [t,i], NaN before an entry is complete, and the choice, bool [t,i]."""
     found, chosen = (maps.run.tensors[code][0] for code in ("index_E", "chosen_E"))
     ends = maps.run.tensors["members"][:, -1]
     complete = ends <= np.arange(len(found))[:, None]

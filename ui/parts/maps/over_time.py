@@ -30,12 +30,12 @@ ROWS = 16  # words whose writes are drawn, up to the chosen one
 
 
 def field(maps: Maps, code: str) -> np.ndarray:
-    """A field of the trace of the chosen head, a row a word [t] or [t,k]."""
+    """Return a field of the trace of the chosen head, a row a word [t] or [t,k]."""
     return maps.run.tensors[code][0, :, maps.place]
 
 
 def states(maps: Maps) -> np.ndarray:
-    """The state of the chosen head after each word [t,k,v]."""
+    """Return the state of the chosen head after each word [t,k,v]."""
     return _states(maps.run, maps.place)
 
 
@@ -50,7 +50,7 @@ def _states(run: Run, place: int) -> np.ndarray:
 
 
 def amounts(maps: Maps) -> tuple[np.ndarray, np.ndarray]:
-    """The lengths of what each word puts into the state, and of what it erases there [t]."""
+    """Return the lengths of what each word puts into the state, and of what it erases there [t]."""
     erased = field(maps, "erased")
     put = field(maps, "written") + erased
     return np.linalg.norm(put, axis=-1), np.linalg.norm(erased, axis=-1)
@@ -66,7 +66,7 @@ def misfit(maps: Maps) -> float:
 
 
 def written(maps: Maps) -> range:
-    """The words whose writes are drawn: the last ones up to the chosen one."""
+    """Return the words whose writes are drawn: the last ones up to the chosen one."""
     return range(max(0, maps.query + 1 - ROWS), maps.query + 1)
 
 
@@ -95,7 +95,7 @@ def facts(maps: Maps) -> dict[str, str]:
 
 
 def say(maps: Maps, key: str) -> str:
-    """A text of these pictures, marked where its weights are random."""
+    """Return a text of these pictures, marked where its weights are random."""
     return t(f"maps.state_{key}", **facts(maps)) + prose.weights_mark(maps.run.origin)
 
 
@@ -120,7 +120,7 @@ def weights(maps: Maps) -> None:
 
 
 def after(maps: Maps) -> None:
-    """The state after the chosen word, on the limits that all words share."""
+    """Draw the state after the chosen word, on the limits that all words share."""
     every = states(maps)
     values = every[maps.query]
     sides = [
@@ -202,7 +202,7 @@ def _alt(maps: Maps, chart: str) -> str:
 
 
 def controls(maps: Maps) -> None:
-    """After which word the state is read, and of which word the value is looked for in it."""
+    """Draw the choice of the word whose state is read, and of the word that is looked for in it."""
     numbered = [f"{i} · {short(word)}" for i, word in enumerate(maps.run.words)]
     for name in ("query", "key"):
         control(

@@ -45,7 +45,7 @@ def reading(origin: TrainedLayer, words: Sequence[str], query: int) -> Reading:
 
 
 def expectation(read: Reading) -> str:
-    """One sentence on the next word: what the model expects, and whether that is right."""
+    """Return a sentence on the next word: what the model expects, and whether it is right."""
     values = {"next": quoted(read.expected), "chance": share(read.chance)}
     if read.answer:
         right = read.expected == read.answer.word
@@ -59,12 +59,12 @@ def expectation(read: Reading) -> str:
 
 
 def quoted(word: str) -> str:
-    """A word as Markdown shows it."""
+    """Return a word as Markdown shows it."""
     return t("maps.quoted", word=safe(short(word)))
 
 
 def named(words: Sequence[str], place: int) -> str:
-    """A word of a sentence as Markdown; one that stands there several times says which it is."""
+    """Return a word as Markdown; one that stands there several times says which it is."""
     word, times = quoted(words[place]), [at for at, one in enumerate(words) if one == words[place]]
     if len(times) == 1:
         return word

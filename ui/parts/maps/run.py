@@ -96,7 +96,7 @@ class Run:
         return layers.layer(self.config, self.origin, self.heads)
 
     def matrix(self, code: str, head: int) -> np.ndarray:
-        """A trace field or a parameter as rows and columns: its one batch, this head or KV head.
+        """Return a trace field or a parameter as rows and columns: one batch, this head or KV head.
 
         Of a third axis what `cut` says.
         """
@@ -110,11 +110,11 @@ class Run:
         return np.atleast_2d(layers.to_numpy(self.layer.get_parameter(code)[index]))
 
     def axes(self, code: str) -> tuple[str, str]:
-        """The letters of `matrix`; a vector is one row."""
+        """Return the letters of `matrix`; a vector is one row."""
         return axes.axes(self.config, code)
 
     def cut(self, code: str, head: int) -> dict[str, int]:
-        """The letter of a third axis -> the place on it that `matrix` shows."""
+        """Return the letter of a third axis -> the place on it that `matrix` shows."""
         return axes.cut(self.config, code, head)
 
     def kv_place(self, head: int) -> int:
@@ -129,7 +129,7 @@ class Run:
         return {code: pair for code, pair in every.items() if code in self.tensors}
 
     def attention(self, causal: bool, temperature: float) -> np.ndarray:
-        """softmax(logits / temperature) [h,t,s], masked or not; of a state the weights themselves.
+        """Return softmax(logits / temperature) [h,t,s], masked or not; of a state the weights.
 
         Masked and at temperature 1 this is the engine's own attention, bit for bit.
         """
@@ -150,7 +150,7 @@ class Result:
 def block_of_heads(
     config: AttentionConfig, n_tokens: int, head: int, wanted: int
 ) -> tuple[int, ...]:
-    """The block of neighbouring heads around `head` that is run, fewer where they are large.
+    """Return the block of neighbouring heads around `head` that is run, fewer of large ones.
 
     `wanted` 0 lets only the size decide, so that a run takes a moment.
 
@@ -172,7 +172,7 @@ def _elements(config: AttentionConfig, n_tokens: int, n_heads: int) -> int:
 
 
 def _maps(config: AttentionConfig, n_heads: int) -> int:
-    """Arrays [t,s] that are kept of a run of so many heads; an indexer has heads of its own."""
+    """Return how many arrays [t,s] are kept of a run of so many heads, and of an indexer's."""
     return SCORES * n_heads + (getattr(config, "n_index_heads", None) or 0)
 
 

@@ -134,6 +134,6 @@ def chosen(
 
 
 def short(word: str) -> str:
-    """A word as it stands in a sentence, isolated, so that a right-to-left one turns nothing."""
+    """Return a word for a sentence, isolated, so that a right-to-left one turns nothing."""
     cut = word if len(word) <= SHOWN_WORD else word[: SHOWN_WORD - 1] + "…"
     return f"\u2068{cut}\u2069"

@@ -25,7 +25,7 @@ def facts(maps: Maps) -> dict[str, str]:
 
 
 def shown(maps: Maps) -> dict[str, str]:
-    """The facts as Markdown shows them."""
+    """Return the facts as Markdown shows them."""
     plain = facts(maps)
     return plain | {name: safe(plain[name]) for name in ("query", "target")}
 
@@ -114,7 +114,7 @@ def block_facts(maps: Maps) -> dict[str, str]:
 
 
 def chosen_blocks(maps: Maps) -> list[str]:
-    """The blocks that the chosen word chooses, by their words."""
+    """Return the blocks that the chosen word chooses, by their words."""
     if not maps.run.blocks:
         return []
     places = np.flatnonzero(maps.run.tensors["chosen_E"][0, maps.query])

@@ -35,7 +35,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 def inside(code: str) -> tuple[str, dict[str, str]]:
-    """The page that shows what is inside a block, and what its link says beside the settings."""
+    """Return the page that shows a block's inside, and what its link says beside the settings."""
     page = "rope" if _rotates(code) else PAGES.get(code, MAPS)
     return page, {"map_tensor": code} if page == MAPS else {}
 
@@ -45,7 +45,7 @@ def _rotates(code: str) -> bool:
 
 
 def told(scene: Scene, one: Tensor) -> dict[str, str]:
-    """The card of a tensor, line by line, as HTML of our own words."""
+    """Return the card of a tensor, line by line, as HTML of our own words."""
     size = t("scene.size", shape=_shape(one), numbers=amount(one.numbers))
     return {
         "meaning": html.escape(_meaning(scene, one)),
@@ -68,7 +68,7 @@ def _meaning(scene: Scene, one: Tensor) -> str:
 
 
 def _shape(one: Tensor) -> str:
-    """Its sizes but the batch; of entries one for every so many of the tokens."""
+    """Return its sizes but the batch; of entries one for every so many of the tokens."""
     first, *rest = map(count, one.shape[1:])
     return " × ".join((f"{count(one.tokens)}/{count(one.pooled)}" if one.pooled else first, *rest))
 
@@ -86,7 +86,7 @@ def _kept(scene: Scene, one: Tensor) -> str:
 
 
 def told_of_shelf(scene: Scene) -> dict[str, str]:
-    """The card of the cache."""
+    """Return the card of the cache."""
     cached = [one for one in scene.tensors if one.cached]
     parts = " + ".join(f"{tensor(one.code)} {amount(one.cached)}" for one in cached)
     fixed = count(scene.fixed)
@@ -124,7 +124,7 @@ def _cost(scene: Scene, code: str) -> str:
 
 
 def _made(code: str, form: str, shapes: Shapes) -> list[str]:
-    """A tensor and those without a block that it is made from."""
+    """Return a tensor's code and those without a block that it is made from."""
     hidden = [name for name in SYMBOLS[code].step(form).inputs if name in shapes]
     found = [code]
     for name in hidden:
@@ -139,7 +139,7 @@ def _written(code: str, scene: Scene) -> str:
 
 
 def formula(code: str, form: str, shapes: Shapes) -> str:
-    """LaTeX of how a tensor arises from those that have a block.
+    """Return LaTeX of how a tensor arises from those that have a block.
 
     What has none is written out; what the configuration has not is left out or replaced.
     """
@@ -168,7 +168,7 @@ def _without(text: str, summand: str) -> str:
 
 
 def cells(made: Run, code: str) -> dict[str, Any]:
-    """The first of its numbers of one head: a row a number, a column a token or an entry."""
+    """Return the first of its numbers of one head: a row a number, a column a token or entry."""
     whole = _rows(made, code)
     if not whole.size:
         return {"cut": t("scene.no_entry" if made.sinks else "scene.no_block")}
@@ -185,7 +185,7 @@ def cells(made: Run, code: str) -> dict[str, Any]:
 
 
 def _rows(made: Run, code: str) -> np.ndarray:
-    """[number, token] of one head; of attention the entries' shares and the sink's behind."""
+    """Return [number, token] of one head; of attention with the entries' and sink's shares."""
     parts = [code, *(OF_ATTENTION if code == "attention" else ())]
     rows = [_of_head(made, part) for part in parts if part in made.tensors]
     return np.concatenate(rows)
@@ -201,7 +201,7 @@ def _of_head(made: Run, code: str) -> np.ndarray:
 
 
 def _cut(made: Run, code: str, real: bool) -> str:
-    """The text that says what the cells are."""
+    """Return the text that says what the cells are."""
     pooled = "entries" if made.sinks else "blocks"
     kind = "state" if code == "S" else pooled if "i" in SYMBOLS[code].axes.split()[1] else ""
     return "scene.cut" + ("_" + kind if kind else "") + ("_real" if real else "")

@@ -103,14 +103,14 @@ def _shelf(scene: Scene) -> dict[str, Any]:
 
 
 def _each(scene: Scene) -> str:
-    """The text beside the large number: per token, and what is kept whatever the tokens."""
+    """Return the key of the text beside the large number: per token, and what is fixed."""
     if not scene.fixed:
         return "scene.each"
     return "scene.each_most" if scene.cached else "scene.each_fixed"
 
 
 def _words(scene: Scene) -> dict[str, Any]:
-    """All that is written in and under the picture."""
+    """Return all that is written in and under the picture."""
     shown, every = len(scene.words), len(scene.model.words)
     names = "token", "play", "pause", "shelf", "go", "torn"
     return {name: t(f"scene.{name}") for name in names} | {

@@ -118,7 +118,7 @@ class Layout:
         self.height = STAGES * frame.stage if frame.tall else top
 
     def blocks(self, tensors: list[Tensor]) -> list[Block]:
-        """The rectangles of one variant, in the order of its tensors."""
+        """Return the rectangles of one variant, in the order of its tensors."""
         found = {}
         for (lane, stage), stack in _stacks(tensors):
             sizes = [self._size(tensor) for tensor in stack]
@@ -132,7 +132,7 @@ class Layout:
         return [found[tensor.code] for tensor in tensors]
 
     def _pair(self, x: float, y: float) -> tuple[float, float]:
-        """From x and y to along the stages and across them, or back."""
+        """Turn x and y into along and across the stages, or back."""
         return (y, x) if self.frame.tall else (x, y)
 
     def _share(self, tensor: Tensor) -> float:
@@ -148,7 +148,7 @@ class Layout:
 
 
 def _stacks(tensors: list[Tensor]) -> Iterable[tuple[tuple[int, int], list[Tensor]]]:
-    """The tensors by lane and stage."""
+    """Return the tensors by lane and stage."""
 
     def place(tensor: Tensor) -> tuple[int, int]:
         return tensor.lane, tensor.stage
@@ -157,7 +157,7 @@ def _stacks(tensors: list[Tensor]) -> Iterable[tuple[tuple[int, int], list[Tenso
 
 
 def curves(blocks: list[Block], frame: Frame) -> list[tuple[str, str, list[float]]]:
-    """(from, to, [x0, y0, x1, y1]) for each input: out of one edge, in at the opposite one.
+    """Return (from, to, [x0, y0, x1, y1]) for each input: out of one edge, in at the opposite.
 
     A curve runs straight until `frame.bend` before it enters; the inputs of a block enter in the
     order in which they stand, so that no two cross.
@@ -205,7 +205,7 @@ def _cut(drawn: float) -> str:
 
 
 def places(tensors: list[Tensor]) -> dict[str, str]:
-    """By code: the name of what stays the same block while one variant turns into another."""
+    """Return by code the name of what stays one block while a variant turns into another."""
     seen: Counter[tuple[int, int]] = Counter()
     found = {}
     for one in tensors:
@@ -256,7 +256,7 @@ def _shelf(scene: Scene, layout: Layout, y: float) -> dict[str, Any]:
 
 
 def square(layout: Layout, numbers: float) -> tuple[float, float]:
-    """Width and height of so many numbers on the shelf, cut where they are too many."""
+    """Return width and height of so many numbers on the shelf, cut where they are too many."""
     side = min(layout.frame.square, max(DOT, sqrt(layout.scale * numbers))) if numbers else 0.0
     return side, side
 
@@ -272,7 +272,7 @@ def highest(scene: Scene, layout: Layout) -> float:
 
 
 def unit(layout: Layout) -> dict[str, Any]:
-    """A round count of numbers whose square can be seen: it tells the scale."""
+    """Return a round count of numbers whose square can be seen: it tells the scale."""
     least, decade = UNIT**2 / layout.scale, 1
     while True:
         for step in (1, 2, 5):

@@ -56,7 +56,7 @@ class Scene:
         return layers.shapes(self.model.config(variant), form, len(self.words))
 
     def ran(self) -> Run:
-        """The run of one head.
+        """Run one head, and return the run.
 
         Raises:
             ValueError, MemoryBudgetError, CostError, FullError: in the engine's words.
@@ -75,7 +75,7 @@ class Scene:
         return round(costs.fixed_bytes(self.config, WIDTH) / WIDTH)
 
     def held(self, tokens: int) -> int:
-        """Numbers that the cache of so many tokens holds."""
+        """Return how many numbers the cache of so many tokens holds."""
         return round(costs.held_bytes(self.config, tokens, WIDTH) / WIDTH)
 
     @property

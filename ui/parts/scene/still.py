@@ -21,7 +21,7 @@ quoted = shared_cache.cached(
 
 
 def html(scene: Scene, pictures: Mapping[str, Picture], texts: Picture, alt: str) -> str:
-    """Both pictures, of which the style shows the one that fits, with the room of the controls.
+    """Return both pictures, with the room of the controls; the style shows the one that fits.
 
     They are images: the page shows them at once, where inline SVG waits for a parser to be loaded.
     """

@@ -62,7 +62,7 @@ class Tensor:
 
 
 def tensors(form: str, shapes: Shapes) -> list[Tensor]:
-    """The tensors that are shown of a run, in the order of computation.
+    """Return the tensors that are shown of a run, in the order of computation.
 
     What only prepares another one (before a norm or a rotation, and the scores before the softmax)
     is left out, and what reads it is taken to read what it was made from.
@@ -92,7 +92,7 @@ def tensors(form: str, shapes: Shapes) -> list[Tensor]:
 
 
 def _shape(code: str, shapes: Shapes) -> tuple[int, ...]:
-    """The tensor's own; of attention with the columns of entries and sink beside the tokens'."""
+    """Return its shape; of attention with columns for entries and sink beside the tokens'."""
     *rows, columns = shapes[code]
     if code == "attention" and "sink_mass" in shapes:
         entries = shapes["attention_E"][-1] if "attention_E" in shapes else 0
@@ -101,7 +101,7 @@ def _shape(code: str, shapes: Shapes) -> tuple[int, ...]:
 
 
 def _pooled(code: str, shapes: Shapes) -> int:
-    """Tokens for which an entry stands, or a block's index key; 0 of what is neither."""
+    """Return for how many tokens an entry, or a block's index key, stands; 0 of other tensors."""
     if "i" not in SYMBOLS[code].axes.split()[1:2]:
         return 0
     of_tokens = (at[2] for name, at in shapes.items() if SYMBOLS[name].axes.split()[2:3] == ["a"])
@@ -112,7 +112,7 @@ def _pooled(code: str, shapes: Shapes) -> int:
 def _late(
     reads: Mapping[str, tuple[str, ...]], places: Mapping[str, tuple[int, int]]
 ) -> dict[str, int]:
-    """The stages of what comes behind the attention: as near to the end as it can stand."""
+    """Return the stages of what comes behind the attention: as near to the end as can be."""
     found: dict[str, int] = {}
     for code in reversed(places):
         if places[code][0] > ATTENTION:
@@ -131,7 +131,7 @@ def shown(code: str, shapes: Collection[str]) -> bool:
 
 
 def _inputs(code: str, form: str, shapes: Shapes) -> tuple[str, ...]:
-    """Those with a block that it reads, each once."""
+    """Return the codes with a block that it reads, each once."""
     return tuple(dict.fromkeys(_reads(code, form, shapes)))
 
 
