@@ -154,7 +154,8 @@ def test_the_story_goes_from_model_to_model_and_says_what_each_does(opened):
 
 def test_what_does_not_grow_is_told_beside_the_product(seen):
     text = speech(seen(PAGE, am_model="kimi-k3").at)
-    state = 69 * (96 * 128**2 * 4 + 3 * 96 * 128 * 4 * 2) / 2**20  # float32, and inputs in bf16
+    inputs = 3 * 96 * 128 * (4 - 1) * 2  # of convolutions over 4 tokens: those before, in bf16
+    state = 69 * (96 * 128**2 * 4 + inputs) / 2**20  # in float32
     assert f"{state:.0f} MiB of what is stored are windows and states" in text
     assert "windows and states" not in speech(seen(PAGE, am_model="deepseek-v3").at)
 
