@@ -82,6 +82,8 @@ STATES = [
     ("kv_cache", {"kv_view": "parallel", "kv_left": "llama-3-8b", "kv_ranks": "16"}),
     ("kv_cache", {"kv_view": "formula", "kv_left": "llama-3.1-405b", "lang": "zh"}),
     ("decode", {"dec_step": "9"}),
+    ("decode", {"variant": "mqa", "lang": "zh"}),
+    ("decode", SMALL | {"variant": "gqa", "dec_heads": "2"}),
     ("decode", SMALL | {"variant": "dsa", "dec_prompt": "64", "lang": "zh"}),
     ("decode", SMALL | {"variant": "csa", "dec_prompt": "4", "lang": "zh"}),
     ("decode", V3 | {"variant": "kda", "dec_heads": "1"}),

@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import save_file
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
+from transformers import AutoModelForCausalLM
 
 from mla_engine import (
     PRESETS,
@@ -625,6 +626,18 @@ def test_a_real_layer_is_named_with_what_its_weights_serve(real, demo):
     lengths = [2**n for n in range(11) if 2**n < tokens]
     assert control(at, "dec_prompt").options == [str(n) for n in lengths]
     assert "after 6 tokens" in statement(at)
+
+
+def test_the_headline_of_a_real_grouped_layer_is_what_its_own_cache_holds(real, llama):
+    """Beside the model's own cache in transformers after the same tokens."""
+    at = real("decode", source=llama, dec_prompt="4", dec_step="2")
+    cache = AutoModelForCausalLM.from_pretrained(llama)(torch.arange(6)[None]).past_key_values
+    held = tied_size(cache.layers[REAL_LAYER].keys.nbytes + cache.layers[REAL_LAYER].values.nbytes)
+    mla = tied_size(4 * 6 * (4 * 16 + 8))
+    assert statement(at) == (
+        f"llama: after 6 tokens GQA holds {held} per layer in float32, MLA in its place {mla}"
+    )
+    assert lead(at)[0] == held == at.main.table[0].value.loc["GQA, g = 2", "Held"]
 
 
 def test_one_token_leaves_no_step(real, demo):

@@ -8,7 +8,7 @@ import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.screen import component, csv, own, prose, statement
+from tests.ui.screen import component, csv, lead, own, prose, statement
 from tests.ui.trained_models import CACHED, TRAINED_ON, model, write
 from ui.engine import shared_cache
 from ui.engine.trained import OWN
@@ -101,6 +101,16 @@ def test_every_cache_holds_what_its_model_keeps_of_so_many_words(opened, downloa
     file = csv(downloads["decode_step.csv"])
     assert set(file["heads"]) == set(file["heads_run"]) == {4}
     assert set(file["prompt_tokens"]) == {5}
+
+
+@pytest.mark.parametrize("code", ["mha", "gqa", "mqa"])
+def test_the_headline_is_of_the_model_that_writes(opened, code):
+    at = opened(PAGE, sentence=TEXT, variant=code)
+    held, mla = (tied_size(4 * CACHED[one] * 9) for one in (code, "mla"))
+    assert statement(at) == (
+        f"after 9 words {code.upper()} holds {held} per layer in float32, MLA in its place {mla}"
+    )
+    assert lead(at)[0] == held
 
 
 @pytest.mark.parametrize("layer", [0, 1])

@@ -22,14 +22,24 @@ def recipe(view: View) -> Recipe:
     if view.choosing or view.uneven:
         return _after_mla(view)
     words = f"tuple(str(n) for n in range({view.tokens}))"
-    values = made(view.model, view.latent, Code(f"range({view.heads})"), words)
-    values |= {"tokens": view.tokens}
-    origin = view.model.origin(view.latent)
+    config = view.ways[view.in_full or "mla_absorbed"].config
+    values = made(view.model, config, Code(f"range({view.heads})"), words)
+    values |= {"tokens": view.tokens} | _beside(view)
+    origin = view.model.origin(config)
     if not isinstance(origin, TrainedLayer):
         return "decode", values
     file = f"{trained.NAMED}/{trained.file(view.writer).name}"
     values |= {"sentence": " ".join(view.words[: view.prompt]), "steps": view.chosen.step}
     return "decode_written", values | {"writer": file, "number": origin.layer}
+
+
+def _beside(view: View) -> dict[str, Code]:
+    """Return the cache of the headline's variant, and what the one beside it keeps of a token."""
+    if view.in_full:
+        numbers = f"{view.latent.d_latent_kv} + {view.latent.d_rope}"
+        return {"kind": Code("KVCache"), "other": Code("MLA"), "numbers": Code(numbers)}
+    numbers = "config.n_heads * (config.d_head + config.d_value)"
+    return {"kind": Code("LatentCache"), "other": Code("MHA"), "numbers": Code(numbers)}
 
 
 def _after_mla(view: View) -> Recipe:

@@ -7,7 +7,7 @@ from ui.pages.decode.view import View
 from ui.parts.questions import Question, decades
 from ui.parts.ways import INDEXED, of_model, successor
 from ui.words.numbers import count, tied_size, times
-from ui.words.text import t
+from ui.words.text import t, variant_name
 
 LARGE = "deepseek-v3"  # where the choice between the same two caches is told in real units
 BF16_BYTES = 2
@@ -20,7 +20,7 @@ def title() -> str:
 
 
 def lead(view: View) -> tuple[str, str]:
-    """Return what MHA and MLA hold, or of what came after MLA its point."""
+    """Return what the chosen variant holds and what to compare with, or what a step of it reads."""
     loaded = view.model.layer
     model = real_layer.title(loaded) if loaded else of_model(view.model)
     if view.choosing:
@@ -28,15 +28,12 @@ def lead(view: View) -> tuple[str, str]:
     if view.uneven:
         return uneven.lead(view, model)
     mha, mla = view.held_bytes("mha"), view.held_bytes("mla_absorbed")
-    line = t(
-        "decode.line_words" if view.writer else "decode.line",
-        model=model,
-        tokens=count(view.tokens),
-        mha=tied_size(mha),
-        mla=tied_size(mla),
-        ratio=times(mha / mla),
-    )
-    return tied_size(mla), line
+    values = {"model": model, "tokens": count(view.tokens), "mla": tied_size(mla)}
+    line = "line_words" if view.writer else "line"
+    if code := view.in_full:
+        held = tied_size(view.held_bytes(code))
+        return held, t(f"decode.{line}_in_full", name=variant_name(code), held=held, **values)
+    return tied_size(mla), t(f"decode.{line}", mha=tied_size(mha), ratio=times(mha / mla), **values)
 
 
 def look(view: View) -> str:

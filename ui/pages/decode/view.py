@@ -95,6 +95,12 @@ class View:
         """The chosen variant, if it reads latents that an indexer chooses; else empty."""
         return self.model.variant if self.model.variant in CHOOSING else ""
 
+    @property
+    def in_full(self) -> str:
+        """The chosen variant, if it keeps keys and values themselves; else empty."""
+        code = self.model.variant
+        return code if code in self.ways and self.ways[code].cache == "kv" else ""
+
     def cost(self, code: str, *, run: bool = False) -> Cost:
         """Return the cost of this step for the whole layer, or for the heads that are run."""
         way = self.ways[code]
