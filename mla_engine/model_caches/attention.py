@@ -1,10 +1,17 @@
 """Caches of layers with keys and values, some of them with index keys that choose blocks."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from mla_engine import checks
 from mla_engine.model_caches.keys import Keys
 from mla_engine.model_caches.parts import Layer, Part
+
+MPT = {  # kind of attention -> the key with its KV heads
+    "multihead_attention": "num_attention_heads",
+    "grouped_query_attention": "attn_config.kv_n_heads",
+    "multiquery_attention": None,
+}
 
 
 def head_width(keys: Keys) -> int:
@@ -111,6 +118,22 @@ def falcon(keys: Keys, layer: int) -> Layer:
     else:
         return every_head(keys, layer)
     return grouped(keys.having(**own), layer)
+
+
+def mpt(keys: Keys, layer: int) -> Layer:
+    """Return what `attn_config` says: every head, `kv_n_heads` of them, or one."""
+    said = keys.get("attn_config.attn_type") or "multihead_attention"
+    checks.choice("attn_config.attn_type", said, MPT)
+    n_kv_heads = keys.whole(MPT[said]) if MPT[said] else 1
+    return grouped(keys.having(num_key_value_heads=n_kv_heads), layer)
+
+
+def cross_layer(keys: Keys, layer: int) -> Layer:
+    """GQA; with CLA, one of `cla_share_factor` layers keeps what the others read (Hunyuan)."""
+    own = grouped(keys, layer)
+    if not keys.flag("use_cla", False) or layer % keys.whole("cla_share_factor") == 0:
+        return own
+    return Layer("shared", tuple(replace(part, stored=False) for part in own.parts))
 
 
 def blocks(keys: Keys, layer: int) -> Layer:

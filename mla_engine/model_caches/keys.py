@@ -52,6 +52,7 @@ class Keys:
         names: what this model_type calls a key, where it has a name of its own.
         defaults: values that published files of this model_type leave out.
         own: values that a layer has instead.
+        asked: the keys that have been asked for, by their names in the file.
     """
 
     def __init__(
@@ -60,23 +61,26 @@ class Keys:
         names: Mapping[str, str] | None = None,
         defaults: Mapping[str, Any] | None = None,
         own: Mapping[str, Any] | None = None,
+        asked: set[str] | None = None,
     ) -> None:
         self.config, self._names = config, dict(names or {})
+        self.asked: set[str] = set() if asked is None else asked
         self._defaults, self._own = dict(defaults or {}), dict(own or {})
         self.model_type: str = config["model_type"]
 
     def having(self, **own: Any) -> "Keys":
         """Return the same with other values of some keys."""
-        return Keys(self.config, self._names, self._defaults, self._own | own)
+        return Keys(self.config, self._names, self._defaults, self._own | own, self.asked)
 
     def renamed(self, **names: str) -> "Keys":
         """Return the same with other names for some keys."""
-        return Keys(self.config, {**self._names, **names}, self._defaults, self._own)
+        return Keys(self.config, self._names | names, self._defaults, self._own, self.asked)
 
     def get(self, name: str) -> Any:
         """Return the value of a key, None where there is none or null."""
         if name in self._own:
             return self._own[name]
+        self.asked.add(self.name(name))
         found: Any = self.config
         for step in self.name(name).split("."):
             found = found.get(step) if isinstance(found, Mapping) else None

@@ -4,14 +4,20 @@ An indexer (DSA) reads index keys of all tokens, and lets attention read the lat
 """
 
 from mla_engine import checks
+from mla_engine.model_caches import attention
 from mla_engine.model_caches.keys import Keys, UncountedError
 from mla_engine.model_caches.parts import Layer, Part
 
 OWN = ("kv_lora_rank", "qk_rope_head_dim")  # sizes of the layers with a window, `swa_...`
 
 
-def latent(keys: Keys, _layer: int) -> Layer:
-    """MLA: the latent c_KV and the rotary key k_R, read once as key and as value."""
+def latent(keys: Keys, layer: int) -> Layer:
+    """MLA: the latent c_KV and the rotary key k_R, read once as key and as value.
+
+    Without `use_mla` (DeepSeek-VL2-Tiny, DeepSeek-OCR) the same type has keys and values.
+    """
+    if not keys.flag("use_mla", True):
+        return attention.grouped(keys, layer)
     return Layer("latent", latent_parts(keys))
 
 

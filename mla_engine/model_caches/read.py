@@ -8,6 +8,7 @@ from typing import Any
 from mla_engine import checks
 from mla_engine.model_caches import (
     attention,
+    guard,
     latents,
     pooled,
     schedule,
@@ -30,6 +31,7 @@ SIGNS = (  # keys that all must be there, and what they look like: the first tha
     (("num_kv_shared_layers",), Phrase("like_shared")),
     (("sliding_window", "num_key_value_heads"), Phrase("like_window")),
 )
+LATENT = ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
 TELLING = ("head", "layer", "lora", "window", "index", "compress", "linear", "mamba", "ssm", "kv")
 BUILDERS: dict[str, Callable[[Keys, int], Layer]] = {
     "full": attention.grouped,
@@ -40,6 +42,8 @@ BUILDERS: dict[str, Callable[[Keys, int], Layer]] = {
     "wide": attention.wide,
     "every_head": attention.every_head,
     "falcon": attention.falcon,
+    "mpt": attention.mpt,
+    "cross_layer": attention.cross_layer,
     "blocks": attention.blocks,
     "pooled_blocks": attention.pooled_blocks,
     "searched": attention.searched,
@@ -87,12 +91,14 @@ def read(config: Mapping[str, Any]) -> Model:
     if row is None:
         raise _unknown(found)
     keys = Keys(found, row.get("names"), _defaults(found, row))
+    if found.get("use_mla") is False:
+        keys = keys.having(**dict.fromkeys(LATENT))
     for name in row.get("needs", ()):
         keys.need(name)
     kinds = schedule.kinds(keys, row)
     layers = tuple(_layer(keys, row, kind, number) for number, kind in enumerate(kinds))
     layers = _sharing(keys, row, kinds, layers)
-    return Model(
+    model = Model(
         model_type=keys.model_type,
         layers=layers,
         max_context=keys.max_context,
@@ -102,6 +108,8 @@ def read(config: Mapping[str, Any]) -> Model:
         mixture=weighing.is_mixture(found) or None,
         attention_parameters=sum(weighing.attention_parameters(keys, layer) for layer in layers),
     )
+    guard.refuse_unknown(keys, row)
+    return model
 
 
 def _defaults(config: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:

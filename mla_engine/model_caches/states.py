@@ -80,8 +80,10 @@ def lightning(keys: Keys, _layer: int) -> Layer:
 
 
 def mamba(keys: Keys, _layer: int) -> Layer:
-    """Mamba: `d_state` numbers for each of expand x d_model channels."""
-    channels = keys.whole("expand") * keys.whole("hidden_size")
+    """Mamba: `d_state` numbers for each channel, said or expand x d_model."""
+    said = keys.get("channels") is not None
+    channels = keys.whole("channels" if said else "hidden_size")
+    channels *= 1 if said else keys.whole("expand")
     kernel, states = keys.whole("conv_kernel"), keys.whole("state_size")
     return Layer(
         "mamba", (_state(channels * states, channels), _conv(channels, kernel - 1, channels))

@@ -16,6 +16,7 @@ MOE = {
     "moe_intermediate_size": 8, "n_shared_experts": 1, "n_group": 1, "topk_group": 1,
     "first_k_dense_replace": 1, "shared_expert_intermediate_size": 8,
 }  # fmt: skip
+EVERY_HEAD = {key: value for key, value in PLAIN.items() if key != "num_key_value_heads"}
 WINDOW = PLAIN | {"sliding_window": 9}
 LATENT = {key: value for key, value in (PLAIN | MOE).items() if key != "head_dim"} | {
     "num_key_value_heads": 6, "kv_lora_rank": 10, "q_lora_rank": 12, "qk_nope_head_dim": 6,
@@ -43,8 +44,8 @@ TINY: dict[str, dict[str, Any]] = {
     "llama": PLAIN,
     "qwen3_moe": PLAIN | MOE,
     "gpt2": {"vocab_size": 32, "n_embd": 24, "n_layer": 3, "n_head": 6, "n_positions": 512},
-    "gpt_neox": PLAIN,
-    "falcon": {k: v for k, v in PLAIN.items() if k != "head_dim"} | {"multi_query": True},
+    "gpt_neox": EVERY_HEAD,
+    "falcon": {k: v for k, v in EVERY_HEAD.items() if k != "head_dim"} | {"multi_query": True},
     "mistral": WINDOW,
     "mixtral": PLAIN | MOE | {"sliding_window": None},
     "qwen2": WINDOW | {"use_sliding_window": True, "max_window_layers": 1},
@@ -122,8 +123,10 @@ TINY: dict[str, dict[str, Any]] = {
         "mamba_head_dim": 6, "n_groups": 2, "ssm_state_size": 5, "conv_kernel": 4, "expand": 1,
         "moe_shared_expert_intermediate_size": 8, "chunk_size": 8,
     },
-    "jamba": MAMBA | MOE | {
-        "attn_layer_period": 3, "attn_layer_offset": 1, "use_mamba_kernels": False},
+    "jamba": PLAIN | MOE | {
+        "mamba_d_state": 5, "mamba_d_conv": 4, "mamba_expand": 2, "attn_layer_period": 3,
+        "attn_layer_offset": 1, "use_mamba_kernels": False,
+    },
     "falcon_h1": MAMBA | {"mamba_d_ssm": 24, "mamba_d_head": 6},
     "bamba": MAMBA | {"attn_layer_indices": [1], "mamba_d_head": 12},
     "lfm2": PLAIN | {
@@ -138,6 +141,10 @@ TINY: dict[str, dict[str, Any]] = {
     "zaya": PLAIN | {
         "num_experts": 4, "num_experts_per_tok": 1, "moe_intermediate_size": 8,
         "router_hidden_size": 8, "cca_time0": 2, "cca_time1": 3, "layer_types": ["hybrid"] * 3,
+    },
+    "falcon_mamba": {
+        "vocab_size": 32, "hidden_size": 24, "state_size": 5, "num_hidden_layers": 2, "expand": 16,
+        "intermediate_size": 48, "conv_kernel": 4, "use_mambapy": False,
     },
     "mamba2": {
         "vocab_size": 32, "hidden_size": 24, "state_size": 5, "num_hidden_layers": 2, "expand": 2,

@@ -1,0 +1,70 @@
+"""The guard of the counter: a key that may change the cache is known, or nothing is counted."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mla_engine.model_caches.keys import Keys, UncountedError, some
+
+SMELLS = re.compile(
+    r"attention|attn|head|cache|shar|window|sliding|kv|mla|use_cla|cla_|quer|swa_|[mg]qa|override"
+)
+HARMLESS = re.compile(  # of any type: numbers, biases, experts, query heads, the way to compute
+    r"dropout|pdrop|bias|expert|norm|scal|softmax|softcap|sinks?$|multiplier|temperature|embedding"
+    r"|_impl|implementation|flash|sdpa|rope|(^|_)gate|lm_head|rm_head|classif|_(alpha|beta)_factor$"
+    r"|^output_attentions$|^use_cache$|^pruned_heads$|^clip_qkv$|^qk_head_dim$|^query_pre_attn"
+    r"|^_sliding_window_pattern$|upcast_attn$|^parallel_attn$|^num_ln_in_parallel_attn$"
+    r"|^use_bidirectional_attention$|^shared_(intermediate_size|moe_mode)$"
+    r"|^(swa_)?num_(sliding_)?attention_heads(_per_layer)?$"
+)
+SWITCHES = {  # a key that is false -> keys that then say nothing
+    "use_sliding_window": ("sliding_window", "sliding_window_size", "max_window_layers"),
+    "use_mla": ("kv_lora_rank", "v_head_dim", "qk_nope_head_dim"),
+    "use_cla": ("cla_share_factor",),
+    "add_cross_attention": (),
+}
+LISTED = ("sliding_window", "use_sliding_window", "max_window_layers")  # nothing beside layer_types
+LATENT = ("num_key_value_heads", "head_dim")  # nothing beside a latent
+
+
+def refuse_unknown(keys: Keys, row: Mapping[str, Any]) -> None:
+    """Refuse a config.json with a key that may change the cache, and that its type does not know.
+
+    Args:
+        keys: after all that counts has asked for what it reads.
+        row: of architectures.toml.
+
+    Raises:
+        UncountedError: such a key, by name.
+    """
+    config = keys.config
+    known = {*keys.asked, *_words(row), *row.get("defaults", ())}
+    known |= {key for key, value in row.get("only", {}).items() if keys.get(key) == value}
+    for switch, silent in SWITCHES.items():
+        known |= {switch, *silent} if config.get(switch) is False else set()
+    known |= set(LISTED) if config.get("layer_types") is not None else set()
+    known |= set(LISTED[1:]) if config.get("sliding_window") is None else set()
+    known |= set(LATENT) if "kv_lora_rank" in keys.asked else set()
+    if unknown := [key for key in _smelling(keys.config) if key not in known]:
+        found = {"keys": some(dict.fromkeys(unknown)), "model_type": keys.model_type}
+        raise UncountedError("unknown_keys", **found)
+
+
+def _smelling(config: Mapping[str, Any], at: str = "") -> Iterator[str]:
+    """Yield the keys that may change a cache, those of objects with such a name among them."""
+    for key, value in config.items():
+        if value is None or not SMELLS.search(str(key)) or HARMLESS.search(str(key)):
+            continue
+        if isinstance(value, Mapping):
+            yield from _smelling(value, f"{at}{key}.")
+        else:
+            yield f"{at}{key}"
+
+
+def _words(part: object) -> Iterator[str]:
+    """Yield all that a row says by name."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, Mapping | list):
+        for inner in part.values() if isinstance(part, Mapping) else part:
+            yield from _words(inner)
