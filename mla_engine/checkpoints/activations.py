@@ -18,7 +18,7 @@ from mla_engine.checkpoints import safetensors_file
 from mla_engine.checkpoints.convert import check_finite
 from mla_engine.checkpoints.errors import CheckpointError, unreadable, usable
 from mla_engine.checkpoints.files import existing
-from mla_engine.checkpoints.load import FULL
+from mla_engine.checkpoints.safetensors_file import FULL
 from mla_engine.checkpoints.tokens import MOST_CHARACTERS, MOST_TOKENS, visible
 from mla_engine.refusals import Phrase
 

@@ -21,6 +21,7 @@ from mla_engine.symbols import SIZES, SYMBOLS
 
 LETTERS = SIZES | {"n": "group_size"}
 PART = 2**20
+OF_CACHE = ("k_scale", "v_scale")  # for a cache in 8 bits; weights are not multiplied by them
 PREFIXES = ("model.", "", "transformer.", "language_model.model.", "model.language_model.")
 
 
@@ -122,7 +123,8 @@ def cuts_of(family: Family, config: AttentionConfig) -> list[Cut]:
 
 def check_nothing_else(family: Family, path: str, rest: Iterable[str]) -> None:
     """Raise CheckpointError if an attention has tensors beside those that are cut."""
-    odd = {name.removeprefix(path) for name in rest} - set(family.row.get("buffers", ()))
+    shorts = {name.removeprefix(path) for name in rest if not name.endswith(OF_CACHE)}
+    odd = shorts - set(family.row.get("buffers", ()))
     if odd:
         raise CheckpointError(
             "odd_tensors", path=path.removesuffix("."), odd=", ".join(sorted(odd))[:200]

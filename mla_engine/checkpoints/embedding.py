@@ -13,13 +13,13 @@ from torch import Tensor
 from torch.nn.functional import layer_norm
 
 from mla_engine import checks
+from mla_engine.checkpoints import fp8
 from mla_engine.checkpoints.checkpoint import Checkpoint, Progress
 from mla_engine.checkpoints.config_json import checked, value_of
 from mla_engine.checkpoints.convert import PREFIXES, check_finite
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import Family, family_of
-from mla_engine.checkpoints.load import FULL
-from mla_engine.checkpoints.safetensors_file import TensorEntry
+from mla_engine.checkpoints.safetensors_file import FULL, TensorEntry
 from mla_engine.ops import rms_norm
 
 
@@ -58,6 +58,7 @@ class Inputs:
             CheckpointError: an embedding that contradicts config.json, or is stored in a code.
         """
         entries = self.checkpoint.entries(self.tables)
+        fp8.check_stored(self.checkpoint.config, entries.values())
         check_dtypes(entries.values())
         for name, entry in entries.items():
             if len(entry.shape) != 2 or entry.shape[1] != d_model or not entry.shape[0]:

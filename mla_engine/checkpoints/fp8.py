@@ -5,37 +5,35 @@ product; blocks at the edge are cut off, 576 rows are 4.5 of them. DeepSeek-V4 h
 under another name, and stores powers of two.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.safetensors_file import FULL, TensorEntry
 
 BLOCK = 128
 SUFFIX = "_scale_inv"  # added to the name of the weight
 OF_V4 = ".scale"  # in the place of .weight
-IN_FULL = "re:.*self_attn.*"  # among what Kimi-K2-Thinking, K2.5 and K3 leave as it is
+AT_WORK = ("bitnet",)  # rounds when it runs what is stored in full
 POWERS = "F8_E8M0"  # how V4 stores its factors
 
 
-def check_quantization(config: Mapping[str, Any], attention: bool = False) -> None:
-    """Raise CheckpointError unless weights are stored in full or in blocks of 8 bits.
+def check_stored(config: Mapping[str, Any], entries: Iterable[TensorEntry]) -> None:
+    """Raise CheckpointError where these tensors are quantised otherwise than in blocks of 8 bits.
 
-    With `attention` only those of attentions: some models store their experts in a code.
+    What else of the model is quantised, and in which words config.json says so, does not matter.
     """
+    in_full = all(entry.dtype in FULL for entry in entries)
     inner = config.get("text_config")
     for part in (config, inner if isinstance(inner, dict) else {}):
         found = part.get("quantization_config")
-        if found is None:
-            continue
         said = found if isinstance(found, dict) else {}
-        left = said.get("ignore")
-        if attention and isinstance(left, list) and IN_FULL in left:
-            continue
         method, form = said.get("quant_method"), said.get("fmt") or "e4m3"
-        if (method, form, said.get("weight_block_size")) != ("fp8", "e4m3", [BLOCK, BLOCK]):
+        in_blocks = (method, form, said.get("weight_block_size")) == ("fp8", "e4m3", [BLOCK, BLOCK])
+        if found is not None and not in_blocks and (not in_full or method in AT_WORK):
             raise CheckpointError("quantization", found=found, block=BLOCK)
 
 

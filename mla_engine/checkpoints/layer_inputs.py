@@ -12,7 +12,6 @@ from pathlib import Path
 from torch import Tensor
 
 from mla_engine import budget
-from mla_engine.checkpoints import fp8
 from mla_engine.checkpoints.activations import read_activations
 from mla_engine.checkpoints.checkpoint import Checkpoint, Progress, open_checkpoint
 from mla_engine.checkpoints.config_json import entry
@@ -143,13 +142,12 @@ def _inputs(source: str | Path | Checkpoint, revision: str | None, layer: int) -
 
 
 def _check_computed(inputs: Inputs) -> None:
-    """Raise CheckpointError for a family, or a way to store weights, that is not run here."""
+    """Raise CheckpointError for a family that is not run here."""
     row, model_type = inputs.family.row, inputs.family.model_type
     if row.get("streams"):
         raise CheckpointError("streams", model_type=model_type)
     if (key := row.get("mixes")) and (value := entry(inputs.config, key)) is not None:
         raise CheckpointError("mixes", model_type=model_type, key=key, value=value)
-    fp8.check_quantization(inputs.checkpoint.config)
 
 
 def _needed(inputs: Inputs, tokens: Tokens, layer: int) -> HiddenBytes:

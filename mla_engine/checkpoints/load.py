@@ -15,15 +15,13 @@ from mla_engine import budget, checks, mechanisms
 from mla_engine.cache import DTYPES
 from mla_engine.checkpoints import convert, fp8
 from mla_engine.checkpoints.checkpoint import Checkpoint, Progress, open_checkpoint
-from mla_engine.checkpoints.convert import Cut
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import Family, attention_config, family_at, n_attentions
-from mla_engine.checkpoints.safetensors_file import TensorEntry
+from mla_engine.checkpoints.safetensors_file import FULL, TensorEntry
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
 from mla_engine.refusals import Phrase
 
-FULL = ("F64", "F32", "BF16", "F16")
 QUANTIZED = "F8_E4M3"
 TIP = Phrase("fewer_heads")
 
@@ -77,7 +75,6 @@ def describe(source: str | Path | Checkpoint, layer: int, *, revision: str | Non
     """
     checkpoint = open_checkpoint(source, revision)
     config, family = attention_config(checkpoint.config, layer), family_at(checkpoint.config, layer)
-    fp8.check_quantization(checkpoint.config, attention=True)
     entries = _entries(checkpoint, family, config, layer)
     dtypes = tuple(dict.fromkeys(entry.dtype for entry in entries.values()))
     keys, kinds = zip(*_mechanisms(checkpoint.config), strict=True)
@@ -155,7 +152,9 @@ def _entries(
 ) -> dict[str, TensorEntry]:
     """Return the tensors to read by their full names, all checked against config.json."""
     cuts = convert.cuts_of(family, config)
-    path = _prefix(checkpoint, family.attention(layer), cuts) + family.attention(layer)
+    path = _prefix(checkpoint, family.attention(layer)) + family.attention(layer)
+    there = checkpoint.below(path)
+    fp8.check_stored(checkpoint.config, checkpoint.entries(there).values())
     names = [  # repositories and transformers may differ
         path + (cut.also if cut.also and checkpoint.has(path + cut.also) else cut.name)
         for cut in cuts
@@ -173,14 +172,14 @@ def _entries(
                 quantized=QUANTIZED,
             )
     entries |= _scales(checkpoint, entries)
-    convert.check_nothing_else(family, path, set(checkpoint.below(path)) - set(entries))
+    convert.check_nothing_else(family, path, set(there) - set(entries))
     return entries
 
 
-def _prefix(checkpoint: Checkpoint, path: str, cuts: list[Cut]) -> str:
+def _prefix(checkpoint: Checkpoint, path: str) -> str:
     """Return what is before the path: files of a bare model and of a larger one differ in it."""
     for prefix in convert.PREFIXES:
-        if any(checkpoint.has(f"{prefix}{path}{cut.name}") for cut in cuts):
+        if checkpoint.below(prefix + path):
             return prefix
     return convert.PREFIXES[0]
 

@@ -65,8 +65,9 @@ class Prefix:
 
     @cached_property
     def entries(self) -> dict[str, TensorEntry]:
-        """These tensors in the files; CheckpointError if config.json counts far beyond them."""
+        """These tensors in the files; CheckpointError if packed, or counted far beyond them."""
         found = self.inputs.checkpoint.entries(self.tensors)
+        fp8.check_stored(self.inputs.checkpoint.config, found.values())
         prefix_size.check_counts(self.inputs.config, found.values())
         return found
 

@@ -19,6 +19,7 @@ from mla_engine.checkpoints.errors import CheckpointError
 MOST_HEADER_BYTES = 25_000_000  # all 92,000 tensors of DeepSeek-V3 in one file would take 11 MB
 MOST_TENSORS = 400_000  # of one checkpoint; Kimi-K2-Thinking has 208,000
 LENGTH_BYTES = 8
+FULL = ("F64", "F32", "BF16", "F16")  # dtypes whose numbers are the weights themselves
 MOST_SIZE, MOST_AXES = 2**63, 64
 DTYPES = {
     "BF16": torch.bfloat16,

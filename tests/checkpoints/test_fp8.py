@@ -99,7 +99,10 @@ def test_refuses_another_quantization(changes, message, tmp_path):
 def test_refuses_the_quantization_of_a_model_of_images(tmp_path):
     inner = own_config("deepseek_v3")
     entries = {"model_type": "other", "text_config": inner, "quantization_config": {"bits": 4}}
-    folder = rewritten(tmp_path, "deepseek_v3", **entries)
+    norm = f"{ATTENTION}kv_a_layernorm.weight"
+    folder = rewritten(
+        tmp_path, "deepseek_v3", lambda own: own | {norm: own[norm].int()}, **entries
+    )
     with pytest.raises(CheckpointError, match=r"quantization_config \{'bits': 4\}"):
         describe(folder, 0)
 

@@ -164,13 +164,13 @@ WRONG = {
     "fewer rates": ("A_log", lambda t: t[:2].clone(), {}, r"shape \[2\], and config.json asks for"),
     "no gate": ("g_proj.weight", lambda _: None, {}, "has no tensor .*g_proj"),
     "low rank": ("g_proj.weight", lambda t: t[:2].clone(), {}, r"g_proj.weight has the shape"),
-    "a coded attention": (
+    "a coded attention": ("A_log", lambda t: t.int(), {}, "only fp8"),
+    "an odd list": (
         "A_log",
-        lambda t: t,
-        {"quantization_config": {"ignore": []}},
+        lambda t: t.int(),
+        {"quantization_config": {"ignore": 5}},
         "only fp8",
     ),
-    "an odd list": ("A_log", lambda t: t, {"quantization_config": {"ignore": 5}}, "only fp8"),
 }
 
 

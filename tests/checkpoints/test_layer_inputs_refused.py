@@ -120,12 +120,6 @@ def test_says_what_the_run_asks_for_too_late(demo, tmp_path):
     assert hidden_states(folder, TEXT, 2).h.isfinite().all()
 
 
-def test_refuses_weights_that_are_packed_in_another_way(models_folder, tmp_path):
-    packed = {"quant_method": "awq", "bits": 4}
-    with refused("quantization_config", "awq"):
-        hidden_states(changed(models_folder, tmp_path, quantization_config=packed), TEXT, 0)
-
-
 def test_reads_the_language_model_of_a_larger_model(models_folder, tmp_path):
     folder = damaged(models_folder, tmp_path, rename=("model.", "language_model.model."))
     rewrite_config(folder, lambda own: {"model_type": "with_images", "text_config": own})
