@@ -74,7 +74,13 @@ def wide(labels: Sequence[str], pixels: int) -> bool:
 
 
 def name_cells(
-    *, x: Cells, y: Cells, height: int, width: int = PHONE_PIXELS, square: bool = False
+    *,
+    x: Cells,
+    y: Cells,
+    height: int,
+    width: int = PHONE_PIXELS,
+    square: bool = False,
+    cell: tuple[int, int] | None = None,
 ) -> dict:
     """Return the two pairs of axes of a heatmap with their words, row 0 at the top, for `figure`.
 
@@ -88,14 +94,15 @@ def name_cells(
         height: pixels of the figure.
         width: pixels that the narrowest screen leaves to the columns.
         square: make every cell as wide as high.
+        cell: the chosen row and column, whose labels are always among those printed.
     """
     high = height - FRAME_PIXELS
     pixels = {"x": width, "y": min(width, high) if square else high}
-    axes = {}
-    for side, cells in (("x", x), ("y", y)):
+    axes, (row, column) = {}, cell or (None, None)
+    for side, cells, chosen in (("x", x, column), ("y", y, row)):
         fixed = _fixed(cells[0], downwards=side == "y")
         hidden = {"showticklabels": False, "ticks": "", "overlaying": side}
-        axes[side] = fixed | _printed(*cells, pixels[side])
+        axes[side] = fixed | _printed(*cells, pixels[side], chosen)
         axes[f"{side}axis2"] = fixed | _every(*cells[:2]) | hidden
     if square:
         _square(axes)
@@ -124,15 +131,22 @@ def _square(axes: dict[str, dict]) -> None:
         axes[y] |= {"constrain": "domain", "constraintoward": "top", "scaleanchor": anchor}
 
 
-def _printed(spans: Spans, words: Sequence[str] | None, title: str, pixels: int) -> dict:
-    """Return the labels that fit into `pixels`, and the title."""
+def _printed(
+    spans: Spans, words: Sequence[str] | None, title: str, pixels: int, chosen: int | None
+) -> dict:
+    """Return the labels that fit into `pixels`, the chosen index before others, and the title."""
     most = MAX_NUMBERS if words is None else min(MAX_LABELS, pixels // LABEL_PIXELS)
-    shown = [spans[i] for i in label_positions(len(spans), most)]
+    places = {spans[i]: spans[i][0] for i in label_positions(len(spans), most)}
+    if chosen is not None:
+        own, apart = spans.index(span_of(spans, chosen)), -(-len(spans) // most)
+        beside = spans[max(0, own - apart + 1) : own + apart]
+        places = {span: at for span, at in places.items() if span not in beside}
+        places[spans[own]] = chosen
+    shown = sorted(places.items())
     return {
-        "tickvals": [(first + last) / 2 for first, last in shown],
+        "tickvals": [(first + last) / 2 for (first, last), _ in shown],
         "ticktext": [
-            str(first) if words is None else safe(words[first], MAX_LABEL_LENGTH)
-            for first, _ in shown
+            str(at) if words is None else safe(words[at], MAX_LABEL_LENGTH) for _, at in shown
         ],
         "title": {"text": title, "font": FONT},
         "automargin": True,

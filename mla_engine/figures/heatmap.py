@@ -186,7 +186,7 @@ def _draw(
         height=height,
         margin={"t": 0, "r": EDGE_ROOM},
         shapes=lines_before(breaks) + ([] if cell is None else frame(cell, rows, columns, height)),
-        **name_cells(**named, height=height, width=width, square=square),
+        **name_cells(**named, height=height, width=width, square=square, cell=cell),
     )
 
 

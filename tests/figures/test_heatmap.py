@@ -16,8 +16,9 @@ from mla_engine.figures import (
     symbol_html,
     tensor_map,
 )
-from mla_engine.figures.axes import MAX_LABELS
+from mla_engine.figures.axes import LABEL_PIXELS, MAX_LABELS, PHONE_PIXELS
 from mla_engine.figures.cells import HEIGHT, most_cells, relative_luminance
+from tests.sampling import some
 
 MAX_CELLS = most_cells(HEIGHT)
 WORDS = ["the", "<b>sat</b>", "2024", "the", "a-very-long-word-indeed", "😀", "مرحبا", "$x_1$"]
@@ -50,6 +51,18 @@ def test_queries_run_downwards_and_keys_to_the_right():
     assert fig.layout.yaxis.ticktext == ("q0", "q1")
     assert fig.layout.yaxis.title.text == "query"
     assert fig.layout.xaxis.title.text == "key"
+
+
+@pytest.mark.parametrize("count", [23, 40, 150])
+def test_the_chosen_row_and_column_have_labels_of_their_own(count):
+    words, asked = [f"w{n}" for n in range(count)], some(range(count), 6)
+    for row in asked:
+        cell = row, count - 1 - row
+        fig = attention_map(np.eye(count, dtype=np.float32), words, words, cell=cell)
+        for axis, chosen in zip((fig.layout.yaxis, fig.layout.xaxis), cell, strict=True):
+            assert f"w{chosen}" in axis.ticktext
+            gaps = np.diff(axis.tickvals) * PHONE_PIXELS / count
+            assert gaps.min() >= LABEL_PIXELS - 1e-9, "a label lies on another"
 
 
 def test_words_repeat_and_stay_words():
