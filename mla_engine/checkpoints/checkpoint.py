@@ -9,7 +9,7 @@ import torch
 
 from mla_engine.checkpoints import safetensors_file
 from mla_engine.checkpoints.config_json import config_of, parse_json
-from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.errors import CheckpointError, unreadable
 from mla_engine.checkpoints.files import (
     REPOSITORY,
     Files,
@@ -19,6 +19,7 @@ from mla_engine.checkpoints.files import (
     existing,
     repository_files,
 )
+from mla_engine.checkpoints.other_kinds import check_kind
 from mla_engine.checkpoints.safetensors_file import TensorEntry
 from mla_engine.refusals import Phrase, linked
 
@@ -213,6 +214,8 @@ def _counting(spans: Sequence[Span], progress: Progress | None) -> Report:
 
 def _no_weights(name: str, files: Sequence[str]) -> CheckpointError:
     """Return the refusal of a place without safetensors files."""
+    if gguf := [file for file in files if file.lower().endswith(".gguf")]:
+        return CheckpointError("other_kind", file=gguf[0], kind=Phrase("gguf"))
     if pickles := [file for file in files if file.endswith(PICKLES)]:
         return CheckpointError("pickle", name=name, file=pickles[0])
     listed = ", ".join(files[:6])
@@ -235,6 +238,9 @@ def open_checkpoint(source: str | Path | Checkpoint, revision: str | None = None
         if revision:
             raise CheckpointError("folder_revision", revision=revision)
         return Checkpoint(LocalFiles(local))
+    if local is not None:  # a file, of which only the beginning is looked at
+        with unreadable(local.name), local.open("rb") as file:
+            check_kind(file.read(64), local.name)
     if not isinstance(source, str) or not REPOSITORY.fullmatch(source):
         raise CheckpointError("no_folder", source=str(source))
     return Checkpoint(repository_files(source, revision))

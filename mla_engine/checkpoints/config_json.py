@@ -8,6 +8,7 @@ model's file has, half characters. Needs no torch.
 import json
 import math
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import accumulate
@@ -16,11 +17,13 @@ from typing import Any
 from mla_engine import checks
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.files import CONFIG, MOST_CONFIG_BYTES, Files
+from mla_engine.checkpoints.other_kinds import check_kind
 from mla_engine.refusals import linked
 
 MOST_VALUES = 4_000_000  # ten a tensor, of the most tensors that a checkpoint may have
 MOST_DEPTH = 32
 STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 STEPS = {"{": 1, "[": 1, "}": -1, "]": -1}
 
 
@@ -36,13 +39,15 @@ def config_of(files: Files) -> dict[str, Any]:
 
 
 def parse_json(data: bytes, file: str) -> dict[str, Any]:
-    """Return the JSON object in `data`, which is UTF-8.
+    """Return the JSON object in `data`: UTF-8, or UTF-16 with a mark before it.
 
     Raises:
-        CheckpointError: no object, a key twice, more values or levels than any model's file has.
+        CheckpointError: a file of another kind, no object, a key twice, more values or levels than
+            any model's file has.
     """
+    check_kind(data, file)
     try:
-        text = str(data, "utf-8")
+        text = str(data, "utf-16" if data.startswith(UTF_16) else "utf-8-sig")
         if (most := sum(map(text.count, ",[{"))) > MOST_VALUES:  # signs within strings included
             raise CheckpointError("many_values", given=most, most=MOST_VALUES)
         value = json.loads(text, object_pairs_hook=_with_unique_keys)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mla_engine.checkpoints.errors import CheckpointError, unreadable, usable
+from mla_engine.checkpoints.other_kinds import check_kind
 from mla_engine.refusals import Phrase
 
 REPOSITORY = re.compile(r"[\w-][\w.-]{0,95}/[\w.-]{1,96}", re.ASCII)  # of the Hub: owner/name
@@ -142,9 +143,14 @@ def _is_file(path: Path, name: str) -> bool:
 
 
 def at_most(path: Path, name: str, most_bytes: int) -> bytes:
-    """Return all bytes of the file at `path`, called `name`; CheckpointError above `most_bytes`."""
+    """Return all bytes of the file at `path`, called `name`.
+
+    Raises:
+        CheckpointError: above `most_bytes`, or a file of another kind.
+    """
     with unreadable(name), path.open("rb") as file:
         data = file.read(most_bytes + 1)
+        check_kind(data, name)
         if len(data) > most_bytes:
             size = max(path.stat().st_size, len(data))
             raise CheckpointError("too_large", name=name, size=size, most=most_bytes)

@@ -29,10 +29,12 @@ def check_stored(config: Mapping[str, Any], entries: Iterable[TensorEntry]) -> N
     in_full = all(entry.dtype in FULL for entry in entries)
     inner = config.get("text_config")
     for part in (config, inner if isinstance(inner, dict) else {}):
-        found = part.get("quantization_config")
+        found = part.get("quantization_config", part.get("quantization"))
         said = found if isinstance(found, dict) else {}
         method, form = said.get("quant_method"), said.get("fmt") or "e4m3"
         in_blocks = (method, form, said.get("weight_block_size")) == ("fp8", "e4m3", [BLOCK, BLOCK])
+        if not in_full and method is None and {"group_size", "bits"} <= said.keys():
+            raise CheckpointError("mlx", bits=said["bits"], group=said["group_size"])
         if found is not None and not in_blocks and (not in_full or method in AT_WORK):
             raise CheckpointError("quantization", found=found, block=BLOCK)
 

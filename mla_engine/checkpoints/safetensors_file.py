@@ -15,6 +15,7 @@ import torch
 
 from mla_engine.checkpoints.config_json import parse_json
 from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.other_kinds import check_kind
 
 MOST_HEADER_BYTES = 25_000_000  # all 92,000 tensors of DeepSeek-V3 in one file would take 11 MB
 MOST_TENSORS = 400_000  # of one checkpoint; Kimi-K2-Thinking has 208,000
@@ -62,8 +63,9 @@ def header_bytes(prefix: bytes, file: str, size: int, most: int = MOST_HEADER_BY
     """Return the length of the header that follows a file's first 8 bytes.
 
     Raises:
-        CheckpointError: the file is shorter than that, or the length is absurd.
+        CheckpointError: a file of another kind, one shorter than that, or an absurd length.
     """
+    check_kind(prefix, file)
     if len(prefix) < LENGTH_BYTES or size < LENGTH_BYTES:
         raise CheckpointError("short_file", file=file, size=size)
     length = int.from_bytes(prefix[:LENGTH_BYTES], "little")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mla_engine.checkpoints.checkpoint import Checkpoint, open_checkpoint
 from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.other_kinds import MARK, check_kind
 from mla_engine.drawn import drawn, number
 from mla_engine.lazy import LazyModule
 from mla_engine.refusals import Phrase
@@ -78,7 +79,8 @@ def _file(checkpoint: Checkpoint) -> bytes:
         listed = ", ".join(sorted(found)[:6])
         instead = Phrase("it_has", listed=listed) if found else Phrase("no_other_tokenizer")
         raise CheckpointError("no_tokenizer", name=checkpoint.name, instead=instead)
-    return rules
+    check_kind(rules, "tokenizer.json")
+    return rules.removeprefix(MARK)
 
 
 def _load(rules: bytes) -> "tokenizers.Tokenizer":

@@ -149,7 +149,7 @@ def test_a_file_that_is_cut_off_is_refused(model_folder):
         shard.write_bytes(data[:keep])
         refused(model_folder, f"({keep} bytes) is too short", names=["embed"])
     shard.write_bytes(b"<html>" + data)
-    refused(model_folder, "this is no safetensors file, or it is damaged", names=["embed"])
+    refused(model_folder, "is a web page", names=["embed"])
     shard.write_bytes(data)
     checkpoint = open_checkpoint(model_folder)
     entry = checkpoint.entries(["embed"])["embed"]
