@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,11 @@ from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.models import MODELS, Published, named
 from mla_engine.model_caches.parts import Model
 from mla_engine.model_caches.read import read
+from mla_engine.model_caches.storage import Storage, stored_by
 
+BF16 = Storage()
 NEAR, LIKE, MOST_LIKE = 3, 0.5, 120  # names suggested, how alike at least, letters compared
-__all__ = ["Found", "find", "no_source", "of_published", "of_text"]
+__all__ = ["Found", "find", "no_source", "of_config", "of_published", "of_text"]
 
 
 @dataclass(frozen=True)
@@ -35,14 +37,14 @@ class Found:
         model: what its layers keep.
         parameters: of the whole model, None where that is not known.
         active: of them, those that a token is multiplied with, None likewise, and where all are.
-        storage: part -> type, where its publisher stores it otherwise than in bf16.
+        storage: the types in which its publisher stores the cache.
     """
 
     name: str
     model: Model
     parameters: int | None = None
     active: int | None = None
-    storage: Mapping[str, str] = field(default_factory=dict)
+    storage: Storage = BF16
 
     def active_of(self, parameters: float) -> int | None:
         """Its active parameters beside another count of the whole; None where that is no more."""
@@ -58,12 +60,12 @@ def find(source: str, revision: str | None = None) -> Found:
     if source == "-":
         return of_text(sys.stdin.buffer.read(MOST_CONFIG_BYTES + 1))
     if (path := existing(source)) is not None:
-        return Found(source, read(_local(path)))
+        return of_config(source, _local(path))
     if (known := named(source)) is not None:
         return of_published(known)
     if not REPOSITORY.fullmatch(source):
         raise no_source(source)
-    return Found(source, read(config_of(repository_files(source, revision))))
+    return of_config(source, config_of(repository_files(source, revision)))
 
 
 def of_text(data: bytes) -> Found:
@@ -74,13 +76,23 @@ def of_text(data: bytes) -> Found:
     """
     if len(data) > MOST_CONFIG_BYTES:
         raise UncountedError("long_config", most=MOST_CONFIG_BYTES)
-    model = read(parse_json(data, CONFIG))
-    return Found(model.model_type, model)
+    return of_config(None, parse_json(data, CONFIG))
+
+
+def of_config(name: str | None, config: Mapping[str, Any]) -> Found:
+    """Return the model of a config.json, by its model_type where it has no name.
+
+    Raises:
+        RefusedError: one that is not understood.
+    """
+    model = read(config)
+    return Found(name or model.model_type, model, storage=stored_by(config))
 
 
 def of_published(known: Published) -> Found:
     """Return a stored model."""
-    return Found(known.name, known.model(), known.parameters, known.active, known.storage)
+    stored = Storage(of_part=known.storage)
+    return Found(known.name, known.model(), known.parameters, known.active, stored)
 
 
 def no_source(source: str) -> UncountedError:

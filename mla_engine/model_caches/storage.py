@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from mla_engine import checks
+from mla_engine.model_caches.keys import UncountedError, language_model
 from mla_engine.model_caches.parts import Part
 
 
@@ -92,24 +94,50 @@ class Storage:
         return TYPES[self.name(kind, part)].row_bytes(part.rank_numbers(ranks))
 
 
-def written(text: str, of_part: Mapping[str, str]) -> str:
+SCHEME = "kv_cache_scheme of its config.json"
+SCHEMES = {"float 8": "fp8", "int 8": "int8"}
+
+
+def stored_by(config: Mapping[str, Any]) -> Storage:
+    """Return the types of a config.json: its kv_cache_scheme's, where it is quantised with one.
+
+    Scales of a tensor or a head are not in the cache; what stays out of it, states, keeps its type.
+
+    Raises:
+        UncountedError: a scheme of other numbers than those of 8 bits.
+    """
+    said = (part.get("quantization_config") for part in (config, language_model(config)))
+    schemes = (one.get("kv_cache_scheme") for one in said if isinstance(one, Mapping))
+    scheme = next((one for one in schemes if one is not None), None)
+    if scheme is None:
+        return Storage()
+    told = scheme if isinstance(scheme, Mapping) else {}
+    kind = SCHEMES.get(f"{told.get('type')} {told.get('num_bits')}")
+    if kind is None:
+        raise UncountedError("unknown_scheme", given=scheme)
+    return Storage(kind)
+
+
+def written(text: str, published: Storage) -> str:
     """Return what `--kv` said, or what "published" means where nothing is."""
-    none = text == "published" and not of_part
-    return "bf16 (no other type is published for it)" if none else text
+    if text != "published" or published.of_part:
+        return text
+    usual = published.usual
+    return f"{usual} ({'no other type is published for it' if usual == 'bf16' else SCHEME})"
 
 
-def storage(text: str, of_part: Mapping[str, str] | None = None) -> Storage:
+def storage(text: str, published: Storage | None = None) -> Storage:
     """Read `--kv`: one type ("fp8"), or some parts' ("latent=fp8,rope=bf16"), or both.
 
     Args:
         text: of the command or a page.
-        of_part: what a model's publisher stores otherwise, where `text` is "published".
+        published: what a model's publisher stores it in, where `text` is "published".
 
     Raises:
         RefusedError: as Storage.
     """
     if text == "published":
-        return Storage(of_part=of_part or {})
+        return published or Storage()
     given = [word.strip() for word in text.split(",")]
     usual = [word for word in given if "=" not in word]
     own = dict(word.split("=", 1) for word in given if "=" in word)

@@ -262,6 +262,32 @@ def test_published_types_are_named_or_said_to_be_unknown(cache):
     assert "cache in fp8" in cache("llama-3-8b", "--kv", "fp8").out
 
 
+# As tests of compressed-tensors and of ModelOpt write a scheme into config.json.
+@pytest.mark.parametrize(
+    ("scheme", "types"),
+    [
+        ({"num_bits": 8, "type": "float", "strategy": "tensor", "dynamic": False}, "fp8"),
+        ({"num_bits": 8, "type": "int", "strategy": "tensor", "symmetric": True}, "int8"),
+        (None, "bf16"),
+    ],
+)
+def test_a_scheme_of_the_cache_is_its_published_type(cache, scheme, types):
+    quantised = {"quant_method": "compressed-tensors", "kv_cache_scheme": scheme}
+    said = cache(LLAMA_3_70B | {"quantization_config": quantised}, "--kv", "published").out
+    each = 80 * 2 * 8 * 128 * (2 if scheme is None else 1)
+    assert f"{each:,} bytes" in said
+    why = "kv_cache_scheme of its config.json" if scheme else "no other type is published for it"
+    assert f"cache in {types} ({why})" in said
+    inside = {"model_type": "llava", "text_config": LLAMA_3_70B, "quantization_config": quantised}
+    assert f"{each:,} bytes" in cache(inside, "--kv", "published").out
+
+
+def test_a_scheme_of_other_numbers_is_refused(cache):
+    quantised = {"kv_cache_scheme": {"quant_method": "higgs_dense_2bit"}}
+    said = cache(LLAMA_3_70B | {"quantization_config": quantised}).refusal
+    assert "kv_cache_scheme of config.json is {'quant_method': 'higgs_dense_2bit'}" in said
+
+
 @pytest.mark.parametrize(("key", "layers"), [("deepseek-v4-flash", 21), ("deepseek-v4-pro", 30)])
 def test_v4_has_its_scales(cache, key, layers):
     """584 bytes an entry (vllm #56893), 68 an index key of 128 in MXFP4 (vllm #48993)."""

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from mla_engine.model_caches import MODELS, Model, bytes_per_token, held_bytes, storage
+from mla_engine.model_caches import MODELS, Model, Storage, bytes_per_token, held_bytes, storage
 
 BF16 = storage("bf16")
 GIB, MIB, KIB = 2**30, 2**20, 2**10
@@ -126,7 +126,7 @@ def test_numbers_counted_by_hand(key: str, numbers: Fraction | int):
 def test_v4_1_flash_has_the_bytes_of_its_report_in_the_types_of_its_report():
     """890 a token: arXiv 2609.19969, abstract; its rows as a serving engine's test has them."""
     one = MODELS["deepseek-v4.1-flash"]
-    own = storage("published", one.storage)
+    own = Storage(of_part=one.storage)
     assert sum(bytes_per_token(layer, own) for layer in one.model().layers) == 890
     source = one.model().layers[2]
     rows = {(part.name, part.growth): own.row_bytes(source.kind, part) for part in source.parts}

@@ -9,9 +9,9 @@ from mla_engine.checkpoints.files import CONFIG, MOST_CONFIG_BYTES, REPOSITORY
 from mla_engine.checkpoints.own_preset import preset_of_config
 from mla_engine.config import AttentionConfig
 from mla_engine.given_preset import given_preset, plain
-from mla_engine.model_caches import UncountedError, read
+from mla_engine.model_caches import UncountedError
 from mla_engine.model_caches.models import named
-from mla_engine.model_caches.sources import Found, no_source, of_published
+from mla_engine.model_caches.sources import Found, no_source, of_config, of_published
 from ui.engine import folders, real_layer, shared_cache
 from ui.engine.model import Model, built
 from ui.engine.real_layer import RealLayer
@@ -37,7 +37,7 @@ def counted(name: str) -> Found:
     """
     if known := named(name):
         return of_published(known)
-    return Found(name, read(config_of(name)))
+    return of_config(name, config_of(name))
 
 
 def config_of(name: str) -> dict:
