@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from mla_engine.checkpoints import CheckpointError, quota
+from tests.engine.samples import refused
 from tests.ui.conftest import opened  # noqa: F401, a fixture
-from ui.engine import folders
+from ui.engine import folders, own_model
 from ui.engine.real_layer import RealLayer, place
 from ui.pages.real_models import uploads
 
@@ -133,3 +134,19 @@ def test_the_largest_upload_that_is_offered_is_taken(models):
     kept = models / uploads.keep(bytes(2**20))
     assert kept.stat().st_size == 2**20
     kept.unlink()
+
+
+def test_a_name_of_a_folder_here_never_asks_the_hub(tmp_path, monkeypatch):
+    """Missing, with a space behind, or a link that leads out: no such name is a repository's."""
+    monkeypatch.setattr(folders, "APP", tmp_path)
+    monkeypatch.setenv("MLA_MODEL_FOLDERS", "models")
+    (tmp_path / "models" / "demo").mkdir(parents=True)
+    (tmp_path / "models" / "out").symlink_to("/etc")
+    assert place(RealLayer(" models/demo ", "", 0)).folder == tmp_path / "models" / "demo"
+    for name in ("models/typo", "models/typo ", "models/out", "models/x/../typo"):
+        said = "lies outside" if "out" in name else "is not a folder that may be read"
+        with refused(name.strip(), said):
+            place(RealLayer(name, "", 0))
+        with refused(said):
+            own_model.config_of(name)
+    assert place(RealLayer("who/model", "", 0)).folder is None

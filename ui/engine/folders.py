@@ -4,6 +4,7 @@ Nothing else, since everybody who has a link chooses what is read. A name that n
 link to itself or a folder without permission is no reason to fail: nothing is there.
 """
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,6 +31,16 @@ def inside(name: str | Path) -> Path:
     if not found:
         raise CheckpointError("outside", name=str(name))
     return next(filter(_exists, found), found[0])
+
+
+def is_meant(name: str) -> bool:
+    """Tell whether a name is one of a folder here: as it is written, or because it is there."""
+    with suppress(*NO_PATH):
+        written = os.path.normpath(APP / Path(name).expanduser())
+        within = [os.path.normpath(APP / folder) for folder in server().model_folders]
+        if any(Path(written).is_relative_to(folder) for folder in within):
+            return True
+    return is_folder(name)
 
 
 def is_folder(name: str) -> bool:

@@ -46,7 +46,8 @@ def config_of(name: str) -> dict:
     Raises:
         RefusedError: nothing of that name, or no config.json.
     """
-    if not (REPOSITORY.fullmatch(name) or folders.is_folder(name)):
+    name = name.strip()
+    if not (REPOSITORY.fullmatch(name) or folders.is_meant(name)):
         raise no_source(name)
     return _config(name, real_layer.place(RealLayer(name, "", 0)))
 

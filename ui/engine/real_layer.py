@@ -70,8 +70,8 @@ def place(loaded: RealLayer) -> Place:
     Raises:
         CheckpointError: what this server does not read.
     """
-    name, revision = loaded.location, loaded.revision
-    if REPOSITORY.fullmatch(name) and not folders.is_folder(name):
+    name, revision = loaded.location.strip(), loaded.revision
+    if REPOSITORY.fullmatch(name) and not folders.is_meant(name):
         return access.repository(name, revision)
     return access.folder(name, revision)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mla_engine.checkpoints import CheckpointError
+from mla_engine.checkpoints.errors import usable
 from mla_engine.lazy import LazyModule
 from ui.engine.folders import inside
 from ui.settings.server import server
@@ -72,9 +73,13 @@ def folder(name: str, revision: str) -> Place:
     """Return the place of a folder on this server.
 
     Raises:
-        CheckpointError: it lies outside the folders that may be read.
+        CheckpointError: it lies outside the folders that may be read, or is not there.
     """
-    return Place(name, revision, inside(name), as_owner=False)
+    path = inside(name)
+    with usable(name):
+        if not path.exists():
+            raise CheckpointError("no_such_folder", name=name)
+    return Place(name, revision, path, as_owner=False)
 
 
 def repository(name: str, revision: str) -> Place:
