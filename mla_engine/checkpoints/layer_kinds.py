@@ -11,6 +11,8 @@ from typing import Any
 from mla_engine import checks
 from mla_engine.checkpoints.config_json import entry, value_of
 from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.model_caches import latents
+from mla_engine.model_caches.keys import Keys
 
 Entries = Mapping[str, Any]
 
@@ -21,7 +23,6 @@ WINDOWS: Mapping[str, Callable[[Entries, int], bool]] = {
     ),
 }
 SLIDING = {"sliding_attention": True, "full_attention": False}
-SHARED = {"shared": True, "full": False}
 LINEAR = {
     "linear_attention": True,
     "full_attention": False,
@@ -57,14 +58,9 @@ def indexer(row: Entries, config: Entries, layer: int) -> dict[str, Any]:
     if "index_pairing" not in row:
         return {}
     own = {"index_pairing": row["index_pairing"]}
-    types = config.get("indexer_types") if row.get("shares_choice") else None
-    if types is None:
+    if not row.get("shares_choice"):
         return own
-    shared = _marked(types, layer, SHARED)
-    if shared is None:
-        known = ", ".join(SHARED)
-        raise CheckpointError("indexer_types", types=types, layer=layer, known=known)
-    return own | {"index_shared": shared}
+    return own | {"index_shared": not latents.chooses(Keys(config), layer)}
 
 
 def is_linear(config: Entries, layer: int) -> bool:

@@ -53,7 +53,7 @@ def indexed(keys: Keys, layer: int) -> Layer:
     if not keys.flag("use_dsa", True):
         return latent(keys, layer)
     chosen = latent_parts(keys, read_rows=keys.whole("index_topk"))
-    if not _chooses(keys, layer):
+    if not chooses(keys, layer):
         return Layer("shared_choice", chosen)
     return Layer("indexed", (*chosen, *_index(keys)))
 
@@ -64,7 +64,7 @@ def sourced(keys: Keys, layer: int) -> Layer:
     own = {} if _rotated(keys, source) else {"qk_rope_head_dim": 0}
     rows = {"read_rows": keys.whole("index_topk"), "stored": source == layer}
     chosen = latent_parts(keys.having(**own), **rows)
-    if _chooses(keys, layer):
+    if chooses(keys, layer):
         return Layer("indexed", (*chosen, *_index(keys)))
     return Layer("shared_choice" if source == layer else "shared", chosen)
 
@@ -102,7 +102,7 @@ def _index(keys: Keys) -> tuple[Part, ...]:
     return Part(name="index", numbers=d_index, length=pool), waiting
 
 
-def _chooses(keys: Keys, layer: int) -> bool:
+def chooses(keys: Keys, layer: int) -> bool:
     """Tell if a layer has an indexer of its own: IndexShare lets others reuse its choice."""
     names = ("indexer_types", "index_topk_pattern")
     if name := next((name for name in names if keys.get(name) is not None), None):

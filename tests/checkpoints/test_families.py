@@ -68,8 +68,8 @@ def test_layers_that_share_a_choice_are_those_that_are_marked():
     assert [attention_config(config, i).index_shared for i in (0, 1)] == [False, True]
     other = config | {"indexer_types": ["full", "full"]}
     assert not attention_config(other, 1).index_shared
-    for types in (["full"], ["full", "skipped"], "FS"):
-        with pytest.raises(CheckpointError, match=r"indexer_types = .* what layer 1 is"):
+    for types in (["full"], ["full", "skipped"], 2):
+        with pytest.raises(CheckpointError, match=r"indexer_types"):
             attention_config(config | {"indexer_types": types}, 1)
 
 
@@ -228,7 +228,6 @@ REFUSED_IN = {
     "sparse attention": ("deepseek_v3", {"index_topk": 2048}),
     "index keys in neighbouring pairs": ("deepseek_v32", {"indexer_rope_interleave": True}),
     "index keys in halves": ("glm_moe_dsa", {"indexer_rope_interleave": False}),
-    "a schedule of choices": ("glm_moe_dsa", {"index_topk_freq": 4}),
     "unscaled latents": ("longcat_flash", {"mla_scale_kv_lora": False}),
     "another attention": ("longcat_flash", {"attention_method": "LSA"}),
     "scale by layer": ("gpt2", {"scale_attn_by_inverse_layer_idx": True}),

@@ -5,6 +5,7 @@ import json
 import zlib
 
 import pytest
+from transformers import GlmMoeDsaConfig
 
 from mla_engine import PRESETS
 from mla_engine.checkpoints import attention_config
@@ -50,6 +51,29 @@ def test_a_preset_comes_back_from_its_text(key: str):
     assert (again.config, again.beside) == (one.config, one.beside)
     assert (again.layer, again.n_layers) == (3, one.n_layers)
     assert len(given.key) < 600  # of the 2,000 letters that a link has
+
+
+# As zai-org/GLM-5.2 has them: ai-dynamo/aiconfigurator@095f58a5, zhao9797/ai-research@df8674a.
+GLM_5_2 = OWN | {
+    "model_type": "glm_moe_dsa", "num_hidden_layers": 78, "index_head_dim": 128, "index_topk": 2048,
+    "index_n_heads": 32, "index_topk_freq": 4, "index_skip_topk_offset": 3,
+    "index_topk_pattern": None, "index_share_for_mtp_iteration": True,
+    "indexer_rope_interleave": True, "num_nextn_predict_layers": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_glm_5_2_chooses_in_the_layers_of_its_own_class(listed: bool):
+    theirs = GlmMoeDsaConfig(**GLM_5_2).indexer_types
+    assert (theirs.count("full"), theirs.count("shared")) == (21, 57)
+    config = GLM_5_2 | ({"indexer_types": theirs} if listed else {})
+    found = preset_of_config(config, "mine", SHOWN)
+    assert not found.config.index_shared
+    assert [(one.index_shared, n) for one, n in found.beside] == [(True, 57)]
+    assert (found.n_caches, found.n_layers) == (21, 78)
+    assert [attention_config(config, n).index_shared for n in range(78)] == [
+        one == "shared" for one in theirs
+    ]
 
 
 def test_the_whole_model_is_told():
