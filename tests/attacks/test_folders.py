@@ -144,9 +144,8 @@ def test_a_name_of_a_folder_here_never_asks_the_hub(tmp_path, monkeypatch):
     (tmp_path / "models" / "out").symlink_to("/etc")
     assert place(RealLayer(" models/demo ", "", 0)).folder == tmp_path / "models" / "demo"
     for name in ("models/typo", "models/typo ", "models/out", "models/x/../typo"):
-        said = "lies outside" if "out" in name else "is not a folder that may be read"
-        with refused(name.strip(), said):
+        with refused(name.strip(), "is not a folder that may be read"):
             place(RealLayer(name, "", 0))
-        with refused(said):
+        with refused("is not a folder that may be read"):
             own_model.config_of(name)
     assert place(RealLayer("who/model", "", 0)).folder is None
