@@ -28,26 +28,28 @@ class Factors:
     """A matrix as basis times coordinates: the first r columns and rows are its best rank r."""
 
     matrix: Tensor  # [m,d]
-    vectors: Tensor  # eigenvectors of its smaller Gram matrix [n,n], float64
+    vectors: Tensor  # eigenvectors of its smaller Gram matrix, or of what it makes [n,n], float64
     singular_values: Tensor  # falling [n], float64
 
     @classmethod
-    def of(cls, matrix: Tensor) -> "Factors":
+    def of(cls, matrix: Tensor, h: Tensor | None = None) -> "Factors":
         """Return the factors of [m,d] by the eigenvectors of its smaller Gram matrix, in float64.
 
         Ten times as fast as an SVD of a wide matrix; singular values below 1e-8 of the largest
-        are rounding.
+        are rounding. With hidden states h [b,t,d] the factors are fitted to them: what the matrix
+        makes of h is kept best, its principal components are the basis.
         """
         wide = matrix.double()
-        tall = wide.shape[0] > wide.shape[1]
-        squares, vectors = torch.linalg.eigh(wide.mT @ wide if tall else wide @ wide.mT)
+        made = wide if h is None else wide @ h.flatten(0, 1).double().mT
+        tall = h is None and wide.shape[0] > wide.shape[1]
+        squares, vectors = torch.linalg.eigh(made.mT @ made if tall else made @ made.mT)
         values = squares.flip(0).clamp(min=0).sqrt()
         return cls(matrix, vectors.flip(1), values)  # the largest first
 
     @property
     def tall(self) -> bool:
-        """True if the matrix has more rows than columns, so that the columns' side is reduced."""
-        return self.matrix.shape[0] > self.matrix.shape[1]
+        """True if the columns' side is reduced, as of more rows than columns."""
+        return len(self.vectors) < self.matrix.shape[0]
 
     @cached_property
     def basis(self) -> Tensor:
@@ -82,8 +84,9 @@ class Factors:
 class Joint:
     """One latent for keys and values."""
 
-    factors: Factors  # of W_K over W_V, all heads, [g k + g v, d]
+    factors: Factors  # of balance W_K over W_V, all heads, [g k + g v, d]
     shapes: tuple[torch.Size, torch.Size]  # of W_K [g,k,d] and W_V [g,v,d]
+    balance: float = 1.0
 
     @property
     def most(self) -> int:
@@ -92,11 +95,13 @@ class Joint:
 
     def weights(self, rank: int) -> tuple[Tensor, Tensor]:
         """Return W_K [g,k,d] and W_V [g,v,d] as a latent of `rank` numbers leaves them."""
-        return _parted(self.factors.cut(rank), self.shapes)
+        W_K, W_V = _parted(self.factors.cut(rank), self.shapes)
+        return W_K / self.balance, W_V
 
     def keys_and_values(self, h: Tensor, rank: int) -> tuple[Tensor, Tensor]:
         """Return k_pre [b,t,g,k] and v [b,t,g,v] of h [b,t,d], as these weights make them."""
-        return _split(self.factors.applied(h, rank), self.shapes)
+        k_pre, v = _split(self.factors.applied(h, rank), self.shapes)
+        return k_pre / self.balance, v
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,15 +149,20 @@ def _split(made: Tensor, shapes: Sequence[torch.Size]) -> tuple[Tensor, Tensor]:
     return tuple(part.unflatten(-1, tuple(shape[:2])) for part, shape in pairs)
 
 
-def joint(W_K: Tensor, W_V: Tensor) -> Joint:
+def joint(W_K: Tensor, W_V: Tensor, h: Tensor | None = None) -> Joint:
     """Return the factors of W_K [g,k,d] over W_V [g,v,d].
+
+    With hidden states h [b,t,d] they are fitted to the keys and values that these make, brought to
+    one size (Frobenius norm) first.
 
     Raises:
         ValueError: the two do not read the same h.
     """
     _check(W_K, W_V)
-    stacked = torch.cat((W_K.flatten(0, 1), W_V.flatten(0, 1)))
-    return Joint(Factors.of(stacked), (W_K.shape, W_V.shape))
+    keys, values = W_K.flatten(0, 1), W_V.flatten(0, 1)
+    balance = 1.0 if h is None else float((h @ values.mT).norm() / (h @ keys.mT).norm())
+    factors = Factors.of(torch.cat((balance * keys, values)), h)
+    return Joint(factors, (W_K.shape, W_V.shape), balance)
 
 
 def separate(W_K: Tensor, W_V: Tensor) -> Separate:

@@ -54,6 +54,22 @@ def test_the_joint_latent_is_numpys_truncated_svd(config, rank):
     np.testing.assert_allclose(got, svd_cut(stacked(layer), rank), atol=1e-12)
 
 
+@pytest.mark.parametrize("config", SETUPS)
+@pytest.mark.parametrize("rank", [1, 7, 20])
+def test_a_fitted_latent_has_numpys_principal_components_of_what_passes_through(config, rank):
+    layer, h = built(config), hidden(2, 30, config.d_model)
+    made = h.flatten(0, 1).numpy() @ stacked(layer).T
+    keys, values = np.split(made, [config.n_kv_heads * config.d_head], axis=1)
+    larger = np.linalg.norm(keys) / np.linalg.norm(values)
+    wanted = svd_cut(np.concatenate([keys / larger, values], axis=1), rank)
+    wanted[:, : keys.shape[1]] *= larger
+    way = joint(layer.W_K, layer.W_V, h)
+    kept = np.concatenate([part.flatten(2) for part in way.keys_and_values(h, rank)], axis=-1)
+    np.testing.assert_allclose(kept.reshape(made.shape), wanted, atol=1e-9)
+    weights = np.concatenate([weight.flatten(0, 1) for weight in way.weights(rank)])
+    np.testing.assert_allclose(h.flatten(0, 1).numpy() @ weights.T, wanted, atol=1e-9)
+
+
 def test_separate_latents_share_the_numbers_at_best():
     layer = built(SETUPS[1])
     found = separate(layer.W_K, layer.W_V * 0.5)

@@ -2,12 +2,16 @@
 
 import re
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
+from safetensors.torch import save_file
 from streamlit.testing.v1 import AppTest
+from tokenizers import Tokenizer
+from transformers import AutoModelForCausalLM
 
 from mla_engine import (
     PRESETS,
@@ -29,6 +33,7 @@ from tests.ui.conftest import REAL_LAYER, REAL_TEXT
 from tests.ui.controls import control
 from tests.ui.screen import Chart, csv, drawn, plain, refusal, said, speech, statement
 from ui.engine import queue
+from ui.pages.compression import fitting
 from ui.words.numbers import count, error_percent, millions, size
 
 PAGE = "pages/compression.py"
@@ -324,6 +329,45 @@ def test_a_grouped_model_compresses_its_kv_heads(real, llama):
     assert "its 8 heads share 2 KV heads" in speech(at)
     assert statement(at).startswith("20 numbers in place of 64:")
     assert control(at, "cmp_heads").label == "Heads that share the latent (of 2)"
+
+
+def test_a_real_layer_is_fitted_to_what_transformers_lets_in(real, llama):
+    """The conversion of what a hook on the model's own attention saw, with noise of 1 %."""
+    model, rules = AutoModelForCausalLM.from_pretrained(llama), f"{llama}/tokenizer.json"
+    seen = []
+    attention = model.model.layers[REAL_LAYER].self_attn
+    attention.register_forward_pre_hook(
+        lambda _module, _given, named: seen.append(named["hidden_states"]), with_kwargs=True
+    )
+    for text in (fitting.TEXT, REAL_TEXT):
+        with torch.no_grad():
+            model(torch.tensor([Tokenizer.from_file(rules).encode(text).ids]))
+    passage, h = seen
+    layer = load_attention(llama, REAL_LAYER)
+    noise = (0.01 * passage.square().sum() / 64).sqrt() * torch.eye(64)
+    rows = torch.cat((passage, noise[None]), dim=1)
+    (wanted,) = transmla.losses(transmla.converted(layer, rows), h, [40 - 16])
+    (alone,) = transmla.losses(transmla.converted(layer), h, [40 - 16])
+    (rotated,) = loss(layer, h, joint(layer.W_K, layer.W_V, rows), [40])
+    at = real("compression", source=llama, cmp_rank="40")
+    chart, text = drawn(at, DRAWN)["as_mla"], speech(at)
+    place = chart.values(0, "x").tolist().index(40)
+    assert_allclose(chart.values(0, "y")[place], 100 * wanted.u, rtol=1e-3)
+    assert_allclose(chart.values(1, "y")[place], 100 * rotated.u, rtol=1e-3)
+    assert f"it is off by **{plain(error_percent(wanted.u))}**" in text
+    assert f"the same size would be off by **{plain(error_percent(alone.u))}**" in text
+    assert f"a passage of {count(passage.shape[1])} tokens" in text
+
+
+def test_without_inputs_a_real_layer_is_converted_by_its_weights_and_says_so(real, llama):
+    file = Path(llama).parent / "inputs.safetensors"
+    h = torch.randn(1, 9, 64, generator=torch.Generator().manual_seed(1))
+    save_file({"h": h}, file, {"tokens": str(list("abcdefghi")).replace("'", '"')})
+    at = real("compression", source=llama, cmp_rank="40", activations=str(file))
+    found = transmla.converted(load_attention(llama, REAL_LAYER))
+    (wanted,) = transmla.losses(found, h, [40 - 16])
+    assert f"it is off by **{plain(error_percent(wanted.u))}**" in speech(at)
+    assert "both chosen by the weights alone" in speech(at)
 
 
 def test_a_grouped_preset_and_values_out_of_range(opened):

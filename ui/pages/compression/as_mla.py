@@ -9,10 +9,10 @@ import torch
 
 from mla_engine import figures
 from mla_engine.lazy import LazyModule
+from mla_engine.studies.compression import Joint, joint, loss
 from mla_engine.studies.transmla import Conversion, Loss, converted, losses
 from ui.engine import queue, shared_cache, work
-from ui.engine.trained_layer import TrainedLayer
-from ui.pages.compression import answers
+from ui.pages.compression import answers, fitting
 from ui.pages.compression.errors import curves
 from ui.pages.compression.source import Source, entering, prepared, preparing
 from ui.pages.compression.view import View
@@ -39,8 +39,7 @@ def section(view: View) -> None:
         prose.say(_says(view, found))
         if view.answers:
             prose.say(_answered(view))
-        chosen = "texts" if view.answers else "weights"
-        prose.say(t("compression.mla_why", chosen=t(f"compression.mla_by_{chosen}")))
+        _tell_how(view)
     with picture:
         _picture(view, found)
 
@@ -57,7 +56,8 @@ def _found(view: View) -> dict[int, Loss]:
     found = {}
     for cached in [curve] if view.rank <= rotary else [curve, (view.rank,)]:
         work.require(_losing(view.source, len(view.words), len(cached)), work.FEWER_WORDS)
-        found |= zip(cached, _lost(view.source, view.words, cached), strict=True)
+        lost = _lost(view.source, view.words, cached, fitting.fitted(view.source))
+        found |= zip(cached, lost, strict=True)
     return dict(sorted(found.items()))
 
 
@@ -71,23 +71,39 @@ def _losing(source: Source, tokens: int, points: int) -> int:
     run = work.running(source.grouped, "grouped", tokens, source.heads)
     making = FLOATS * 2 * width**2 * source.config.d_model
     components = work.factoring(width, max(width, source.config.d_model))
-    return preparing(source) + components + points * (2 * run + making)
+    return preparing(source) + 2 * components + points * (3 * run + making)
 
 
 @shared_cache.cached
-def _converted(source: Source, words: tuple[str, ...]) -> Conversion:
+def _converted(source: Source, fitted: bool) -> Conversion:
     layer = prepared(source).layer
-    by_texts = isinstance(source.origin, TrainedLayer)  # a sentence has too few words to choose by
-    h = entering(source, words) if by_texts else None
+    h = fitting.inputs(source) if fitted else None
     with queue.turn(), torch.inference_mode():
         return converted(layer, h)
 
 
 @shared_cache.cached(anywhere=True)
-def _lost(source: Source, words: tuple[str, ...], cached: tuple[int, ...]) -> list[Loss]:
-    found, h = _converted(source, words), entering(source, words)
+def _lost(
+    source: Source, words: tuple[str, ...], cached: tuple[int, ...], fitted: bool
+) -> list[Loss]:
+    found, h = _converted(source, fitted), entering(source, words)
     with queue.turn(), torch.inference_mode():
         return losses(found, h, [min(size - _rotary(source), found.most) for size in cached])
+
+
+@shared_cache.cached
+def _joint(source: Source) -> Joint:
+    layer, texts = prepared(source).layer, fitting.inputs(source)
+    with queue.turn(), torch.inference_mode():
+        return joint(layer.W_K, layer.W_V, texts)
+
+
+@shared_cache.cached(anywhere=True)
+def _lost_rotated(source: Source, words: tuple[str, ...], ranks: tuple[int, ...]) -> list[float]:
+    """Return the output's errors of fitted latents whose keys are rotated after rebuilding."""
+    layer, way, h = prepared(source).layer, _joint(source), entering(source, words)
+    with queue.turn(), torch.inference_mode():
+        return [one.u for one in loss(layer, h, way, [min(rank, way.most) for rank in ranks])]
 
 
 def _says(view: View, found: Mapping[int, Loss]) -> str:
@@ -99,9 +115,24 @@ def _says(view: View, found: Mapping[int, Loss]) -> str:
     if view.source.grouped.rope is None or view.source.n_kv_heads == 1:
         key = "no_rotation" if view.source.grouped.rope is None else "one_key"
         return t(f"compression.mla_{key}") + here
-    share = 100 * _converted(view.source, view.words).share
+    share = 100 * _converted(view.source, fitting.fitted(view.source)).share
     heads, floor = count(view.source.n_kv_heads), error_percent(_whole(found).u)
     return t("compression.mla_words", share=count(share), heads=heads, floor=floor) + here
+
+
+def _tell_how(view: View) -> None:
+    """Say how k_R and the latent are chosen, and show the text that they are fitted to."""
+    tokens = fitting.tokens(view.source)
+    key = "texts" if view.answers else "passage" if tokens else "weights"
+    chosen = t(f"compression.mla_by_{key}", tokens=count(tokens))
+    prose.say(t("compression.mla_why", chosen=chosen))
+    if not tokens:
+        return
+    if view.rank > _rotary(view.source):
+        (alone,) = _lost(view.source, view.words, (view.rank,), False)
+        prose.say(t("compression.mla_alone", u=error_percent(alone.u)))
+    with st.expander(t("compression.mla_passage")):
+        st.text(fitting.TEXT)
 
 
 def _answered(view: View) -> str:
@@ -121,13 +152,19 @@ def _rotary(source: Source) -> int:
 
 def _picture(view: View, found: Mapping[int, Loss]) -> None:
     ranks = view.ranks
-    errors = curves(view)
-    joint = 100 * errors[errors["way"] == "joint"]["u"].to_numpy()
+    if fitting.fitted(view.source):
+        fixed = tuple(view.fixed_ranks)
+        errors = dict(zip(fixed, _lost_rotated(view.source, view.words, fixed), strict=True))
+        errors |= {view.rank: _lost_rotated(view.source, view.words, (view.rank,))[0]}
+        rotated = 100 * np.array([errors[rank] for rank in ranks])
+    else:
+        table = curves(view)
+        rotated = 100 * table[table["way"] == "joint"]["u"].to_numpy()
     as_mla = np.array([100 * found[rank].u if rank in found else np.nan for rank in ranks])
     figure = partial(
         figures.over_rank,
         ranks,
-        {t("compression.mla_line"): as_mla, t("compression.mla_joint"): joint},
+        {t("compression.mla_line"): as_mla, t("compression.mla_joint"): rotated},
         titles=(t("compression.axis_size"), t("compression.mla_error")),
         at=view.rank,
         log=view.chosen.log,
