@@ -5,6 +5,7 @@
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
@@ -14,11 +15,12 @@ from mla_engine.model_caches import plan_report, report, sources
 from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.models import MODELS
 from mla_engine.model_caches.planner import OVERHEAD, Plan
-from mla_engine.model_caches.storage import TYPES, storage, written
+from mla_engine.model_caches.storage import TYPES, storage, type_name, written
 from mla_engine.refusals import RefusedError
 
 GIB = 2**30
 UNITS = {"k": 2**10, "m": 2**20}  # of tokens
+THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+")
 REFUSED = 2  # the status with which a refusal ends
 
 
@@ -75,7 +77,7 @@ def _plan(asked: argparse.Namespace) -> str:
         data=asked.data,
         context=asked.context,
         prompt=asked.prompt,
-        weight_bytes=TYPES[asked.weights].bits / 8,
+        weight_bytes=float(TYPES[asked.weights].bits_with_scales) / 8,
         overhead_bytes=asked.overhead_gib * GIB,
     )
     return asked.form(plan_report.figures(found.name, plan, written(asked.kv, found.storage)))
@@ -86,14 +88,15 @@ def _models(_asked: argparse.Namespace) -> str:
 
 
 def tokens(text: str) -> int:
-    """Return a number of tokens: 131072, 1e6, 128k (131,072) or 1M (1,048,576).
+    """Return a number of tokens: 131072, 131,072, 1e6, 128k (131,072) or 1M (1,048,576).
 
     Raises:
         ArgumentTypeError: no whole number.
     """
     unit = UNITS.get(text[-1:].lower())
+    digits = text.replace(",", "") if THOUSANDS.fullmatch(text) else text
     try:
-        found = float(text[:-1] if unit else text) * (unit or 1)
+        found = float(digits[:-1] if unit else digits) * (unit or 1)
     except ValueError:
         found = float("nan")
     if not found.is_integer():
@@ -150,12 +153,12 @@ def _add(
     one.add_argument(
         "--context", type=tokens, default=131_072, help="tokens of a sequence, such as 128k or 1e6"
     )
-    kv = f"a type ({', '.join(TYPES)}), parts of a cache (latent=fp8,rope=bf16), or 'published'"
+    kv = f"a type ({', '.join(TYPES)}), parts (key=q8_0,value=q4_0), or 'published'"
     one.add_argument("--kv", default="bf16", help=kv)
     one.add_argument("--gpus", type=int, default=1, help="GPUs that share the model")
     one.add_argument("--gpu", default="h200", help=", ".join(GPUS))
     one.add_argument("--parameters", type=float, help="of the whole model, such as 671e9")
-    one.add_argument("--weights", default="bf16", help="the type of a parameter")
+    one.add_argument("--weights", type=type_name, default="bf16", help="the type of a parameter")
     one.set_defaults(run=run)
     return one
 

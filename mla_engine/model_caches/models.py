@@ -84,6 +84,12 @@ class Published:
         )
 
     @property
+    def repositories(self) -> tuple[str, ...]:
+        """Its own, and those of models with the same config.json."""
+        own = (self.repository,) if self.repository else ()
+        return (*own, *self.row.get("also", ()))
+
+    @property
     def config(self) -> Mapping[str, Any]:
         """Its config.json, or what one would say of the layer that the engine runs."""
         if "config" in self.row:
@@ -135,7 +141,8 @@ MODELS: Mapping[str, Published] = MappingProxyType(
 
 
 def named(text: str) -> Published | None:
-    """Return the published model of this key, or of this repository."""
-    found = MODELS.get(text.lower())
-    by_repository = (one for one in MODELS.values() if one.repository == text)
-    return found or next(by_repository, None)
+    """Return the published model of this key or repository, its owner may be left out."""
+    key = text.strip().lower()
+    names = {name.lower(): one for one in MODELS.values() for name in one.repositories}
+    without_owner = {name.partition("/")[2]: one for name, one in names.items()}
+    return MODELS.get(key) or names.get(key) or without_owner.get(key)

@@ -155,7 +155,11 @@ def _placed(model: Model, asked: Asked, data: int) -> dict[str, Any]:
     sizes = {"gpus": asked.gpus, "data": data, "batch": asked.batch}
     placing = Placing(model=model, storage=asked.storage, **sizes)
     memory = GPUS[asked.gpu].memory_bytes
-    weights = placing.rank_parameters(asked.parameters or 0) * TYPES[asked.weights].bits / 8
+    weights = (
+        placing.rank_parameters(asked.parameters or 0)
+        * float(TYPES[asked.weights].bits_with_scales)
+        / 8
+    )
     return {
         "weight_bytes_each": number(weights) if weights else None,
         "sequences_each": placing.sequences,
@@ -266,7 +270,7 @@ def _longest(one: Mapping[str, Any], memory: int) -> str:
 def _too_large(on: Mapping[str, Any]) -> str:
     """Say what would help where the weights do not fit."""
     split, memory = on["tensor"]["weight_bytes_each"], on["memory_bytes"]
-    bits = TYPES[on["weights"]].bits
+    bits = float(TYPES[on["weights"]].bits_with_scales)
     each = {name: split * TYPES[name].bits / bits for name in ("fp8", "fp4")}
     tries = [f"--weights {name} ({size(n)} of each)" for name, n in each.items() if n < memory]
     most = int(split * on["count"] // memory) + 1

@@ -25,6 +25,11 @@ class StoredType:
     scale_bytes: int = 0
     padded: int = 1
 
+    @property
+    def bits_with_scales(self) -> Fraction:
+        """The bits of a number and of its part of a scale."""
+        return self.bits + Fraction(8 * self.scale_bytes, self.block or 1)
+
     def row_bytes(self, numbers: int) -> Fraction:
         """Return the bytes of a row with its scales."""
         scales = -(-numbers // self.block) * self.scale_bytes if self.block else 0
@@ -44,7 +49,21 @@ TYPES: Mapping[str, StoredType] = {
     "mxfp8": StoredType(8, 32, 1),
     "mxfp4": StoredType(4, 32, 1),
     "nvfp4": StoredType(4, 16, 1),
+    # llama.cpp's blocks of 32 numbers: a 16-bit scale, in those that end in 1 a 16-bit minimum, too
+    "q8_0": StoredType(8, 32, 2),
+    "q5_1": StoredType(5, 32, 4),
+    "q5_0": StoredType(5, 32, 2),
+    "q4_1": StoredType(4, 32, 4),
+    "q4_0": StoredType(4, 32, 2),
+    "iq4_nl": StoredType(4, 32, 2),
 }
+SAME = {  # what engines and libraries call them
+    "float32": "fp32", "f32": "fp32", "float": "fp32",
+    "bfloat16": "bf16", "float16": "fp16", "f16": "fp16", "half": "fp16",
+    "fp8_e4m3": "fp8", "fp8_e4m3fn": "fp8", "fp8_e5m2": "fp8", "float8_e4m3fn": "fp8",
+    "float8_e5m2": "fp8", "e4m3": "fp8", "e5m2": "fp8",
+    "k": "key", "keys": "key", "v": "value", "values": "value",
+}  # fmt: skip
 PARTS = ("key", "value", "latent", "rope", "index", "entry", "buffer", "conv", "state", "window")
 CONSTANT = {"state": "fp32", "conv": "bf16", "buffer": "bf16"}  # whatever the cache is stored in
 # What "fp8" means where attention reads chosen rows. DeepSeek-V3.2, 656 bytes: 512 of fp8, 4
@@ -126,8 +145,14 @@ def written(text: str, published: Storage) -> str:
     return f"{usual} ({'no other type is published for it' if usual == 'bf16' else SCHEME})"
 
 
+def type_name(text: str) -> str:
+    """Return our name of a type or a part, as people and engines write it: FP8, fp8_e4m3, keys."""
+    name = text.strip().lower()
+    return SAME.get(name, name)
+
+
 def storage(text: str, published: Storage | None = None) -> Storage:
-    """Read `--kv`: one type ("fp8"), or some parts' ("latent=fp8,rope=bf16"), or both.
+    """Read `--kv`: one type ("fp8"), or some parts' ("key=q8_0,value=q4_0"), or both.
 
     Args:
         text: of the command or a page.
@@ -138,8 +163,8 @@ def storage(text: str, published: Storage | None = None) -> Storage:
     """
     if text == "published":
         return published or Storage()
-    given = [word.strip() for word in text.split(",")]
-    usual = [word for word in given if "=" not in word]
-    own = dict(word.split("=", 1) for word in given if "=" in word)
+    given = [[type_name(name) for name in word.split("=", 1)] for word in text.split(",")]
+    usual = [words[0] for words in given if len(words) == 1]
+    own = dict(words for words in given if len(words) == 2)
     checks.choice("kv", text, (text,) if len(usual) < 2 else TYPES)
     return Storage(*usual, of_part=own)

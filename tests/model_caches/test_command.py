@@ -219,13 +219,23 @@ def test_without_a_count_no_context_is_said_to_fit(cache):
 
 @pytest.mark.parametrize(
     ("written", "tokens"),
-    [("128k", 131_072), ("1M", 2**20), ("1e6", 10**6), ("0.5k", 512), ("4096", 4096)],
+    [
+        ("128k", 131_072),
+        ("1M", 2**20),
+        ("1e6", 10**6),
+        ("0.5k", 512),
+        ("4096", 4096),
+        ("131,072", 131_072),
+        ("128K", 131_072),
+    ],
 )
 def test_a_context_is_written_in_several_ways(cache, written, tokens):
     assert cache(V3, "--json", "--context", written).found["context"] == tokens
 
 
-@pytest.mark.parametrize("written", ["12x", "", "k", "1.5", "nan", "1e999", "1e-3", "128kk"])
+@pytest.mark.parametrize(
+    "written", ["12x", "", "k", "1.5", "nan", "1e999", "1e-3", "128kk", "1,31", "1,024k"]
+)
 def test_what_is_no_number_of_tokens_says_how_to_write_one(capsys, written):
     with pytest.raises(SystemExit) as stopped:
         main(["cache", "deepseek-v3", "--context", written])
@@ -244,6 +254,42 @@ def test_an_unknown_name_is_told_the_nearest_and_where_all_are(cache, given, nea
     error = cache(given).refusal
     assert near in error.partition("try ")[2].partition(";")[0].split(", ")
     assert f"mla models lists all {len(MODELS)}" in error
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ("deepseek-r1", "deepseek-v3"), ("deepseek-ai/DeepSeek-R1-0528", "deepseek-v3"),
+        ("DeepSeek-V2-Chat", "deepseek-v2"), ("moonshotai/kimi-k3", "kimi-k3"),
+    ],
+)  # fmt: skip
+def test_a_model_is_found_as_people_call_it(cache, given, key):
+    assert cache(given, "--json").found["kinds"] == cache(key, "--json").found["kinds"]
+
+
+@pytest.mark.parametrize(
+    ("written", "ours"),
+    [("FP8", "fp8"), ("fp8_e4m3", "fp8"), ("BFloat16", "bf16"), ("f16", "fp16"), ("Q8_0", "q8_0")],
+)
+def test_a_type_is_written_as_engines_do(cache, written, ours):
+    found = cache(LLAMA_3_70B, "--json", "--kv", written, "--weights", written).found
+    same = cache(LLAMA_3_70B, "--json", "--kv", ours, "--weights", ours).found
+    assert {**found, "kv": ours} == same
+
+
+def test_blocks_of_llama_cpp_have_the_bytes_that_its_log_has(cache):
+    """Qwen2.5-Coder-32B, 32,768 tokens in q8_0: K 2176 MiB, V 2176 MiB (ggml-org/llama.cpp #11200).
+
+    Of 32 numbers its GGML_QUANT_SIZES have 34 bytes in q8_0, and what stands here in the others.
+    """
+    sizes = {"num_hidden_layers": 64, "num_attention_heads": 40, "num_key_value_heads": 8}
+    config = {"model_type": "qwen2", "hidden_size": 5120, "max_position_embeddings": 32768} | sizes
+    asked = ("--json", "--context", "32768")
+    assert cache(config, *asked, "--kv", "q8_0").found["stored_bytes"] == 2 * 2176 * 2**20
+    of_32 = {"q8_0": 34, "q5_1": 24, "q5_0": 22, "q4_1": 20, "q4_0": 18, "iq4_nl": 18, "f16": 64}
+    for key, value in (("q8_0", "q4_0"), ("q5_1", "q5_0"), ("q4_1", "iq4_nl"), ("f16", "q8_0")):
+        found = cache(config, *asked, "--kv", f"k={key},v={value}").found
+        assert found["stored_bytes"] == 64 * 8 * 4 * (of_32[key] + of_32[value]) * 32768
 
 
 def test_the_stored_models_are_listed(capsys):

@@ -59,8 +59,9 @@ def key_of(name: str, data: bytes) -> str:
         ValueError: nothing of that name, no config.json, a key that is missing or wrong, a model
             that no page shows.
     """
-    if not data and name in PRESETS:
-        return name
+    known = None if data or REPOSITORY.fullmatch(name) else named(name)
+    if known and known.key in PRESETS:
+        return known.key
     if len(data) > MOST_CONFIG_BYTES:
         raise UncountedError("long_config", most=MOST_CONFIG_BYTES)
     config = parse_json(data, CONFIG) if data else config_of(name)
