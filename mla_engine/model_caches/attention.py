@@ -128,6 +128,13 @@ def mpt(keys: Keys, layer: int) -> Layer:
     return grouped(keys.having(num_key_value_heads=n_kv_heads), layer)
 
 
+def chatglm(keys: Keys, layer: int) -> Layer:
+    """`multi_query_group_num` KV heads where ChatGLM shares them, else every head's."""
+    shares = keys.flag("multi_query_attention", False)
+    name = "multi_query_group_num" if shares else "num_attention_heads"
+    return grouped(keys.having(num_key_value_heads=keys.whole(name)), layer)
+
+
 def cross_layer(keys: Keys, layer: int) -> Layer:
     """GQA; with CLA, one of `cla_share_factor` layers keeps what the others read (Hunyuan)."""
     own = grouped(keys, layer)

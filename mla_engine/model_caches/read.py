@@ -43,6 +43,7 @@ BUILDERS: dict[str, Callable[[Keys, int], Layer]] = {
     "every_head": attention.every_head,
     "falcon": attention.falcon,
     "mpt": attention.mpt,
+    "chatglm": attention.chatglm,
     "cross_layer": attention.cross_layer,
     "blocks": attention.blocks,
     "pooled_blocks": attention.pooled_blocks,

@@ -39,6 +39,11 @@ INKLING = PLAIN | MOE | {
     "sliding_window_size": 9, "swa_num_attention_heads": 6, "swa_num_key_value_heads": 3,
     "swa_head_dim": 8, "sconv_kernel_size": 4, "d_rel": 4, "rel_extent": 16,
 }  # fmt: skip
+SECTIONS = {
+    "rope_type": "default", "rope_theta": 1e4, "mrope_section": [1, 1, 2],
+    "partial_rotary_factor": 1.0,
+}  # fmt: skip
+EVEN = {key: value for key, value in PLAIN.items() if key != "head_dim"} | {"hidden_size": 48}
 LOCAL = ["sliding_attention", "sliding_attention", "full_attention"]
 TINY: dict[str, dict[str, Any]] = {
     "llama": PLAIN,
@@ -46,6 +51,18 @@ TINY: dict[str, dict[str, Any]] = {
     "gpt2": {"vocab_size": 32, "n_embd": 24, "n_layer": 3, "n_head": 6, "n_positions": 512},
     "gpt_neox": EVERY_HEAD,
     "falcon": {k: v for k, v in EVERY_HEAD.items() if k != "head_dim"} | {"multi_query": True},
+    "gpt_bigcode": {
+        "vocab_size": 32, "n_embd": 24, "n_layer": 3, "n_head": 6, "n_positions": 512,
+        "multi_query": True,
+    },
+    "stablelm": EVEN,
+    "glm4v_text": EVEN | {"rope_parameters": SECTIONS},
+    "glm4v_moe_text": PLAIN | MOE | {"rope_parameters": SECTIONS},
+    "dbrx": {
+        "vocab_size": 32, "d_model": 24, "n_layers": 3, "n_heads": 6, "max_seq_len": 512,
+        "attn_config": {"kv_n_heads": 2, "clip_qkv": 8, "rope_theta": 1e4},
+        "ffn_config": {"ffn_hidden_size": 16, "moe_num_experts": 4, "moe_top_k": 2},
+    },
     "mistral": WINDOW,
     "mixtral": PLAIN | MOE | {"sliding_window": None},
     "qwen2": WINDOW | {"use_sliding_window": True, "max_window_layers": 1},
@@ -128,6 +145,12 @@ TINY: dict[str, dict[str, Any]] = {
         "attn_layer_offset": 1, "use_mamba_kernels": False,
     },
     "falcon_h1": MAMBA | {"mamba_d_ssm": 24, "mamba_d_head": 6},
+    "zamba2": PLAIN | {
+        "mamba_d_state": 5, "mamba_d_conv": 4, "mamba_expand": 2, "n_mamba_heads": 4,
+        "mamba_ngroups": 2, "mamba_headdim": 12, "chunk_size": 8, "num_key_value_heads": 6,
+        "attention_head_dim": 8, "layers_block_type": ["mamba", "hybrid", "mamba"],
+        "head_dim": None,
+    },
     "bamba": MAMBA | {"attn_layer_indices": [1], "mamba_d_head": 12},
     "lfm2": PLAIN | {
         "conv_L_cache": 3, "layer_types": ["conv", "full_attention", "conv"],
