@@ -46,18 +46,18 @@ def refuse_unknown(keys: Keys, row: Mapping[str, Any]) -> None:
     known |= set(LISTED) if config.get("layer_types") is not None else set()
     known |= set(LISTED[1:]) if config.get("sliding_window") is None else set()
     known |= set(LATENT) if "kv_lora_rank" in keys.asked else set()
-    if unknown := [key for key in _smelling(keys.config) if key not in known]:
+    if unknown := [key for key in smelling(keys.config) if key not in known]:
         found = {"keys": some(dict.fromkeys(unknown)), "model_type": keys.model_type}
         raise UncountedError("unknown_keys", **found)
 
 
-def _smelling(config: Mapping[str, Any], at: str = "") -> Iterator[str]:
+def smelling(config: Mapping[str, Any], at: str = "") -> Iterator[str]:
     """Yield the keys that may change a cache, those of objects with such a name among them."""
     for key, value in config.items():
         if value is None or not SMELLS.search(str(key)) or HARMLESS.search(str(key)):
             continue
         if isinstance(value, Mapping):
-            yield from _smelling(value, f"{at}{key}.")
+            yield from smelling(value, f"{at}{key}.")
         else:
             yield f"{at}{key}"
 

@@ -163,7 +163,10 @@ def _like(keys: Mapping[str, Any]) -> Phrase:
     for signs, phrase in SIGNS:
         if all(sign in keys for sign in signs):
             return phrase
+    if any("mamba" in str(key) for key in keys):
+        return Phrase("like_mamba")
     heads, groups = keys.get("num_attention_heads"), keys.get("num_key_value_heads")
-    if heads is None and groups is None:
+    others = set(guard.smelling(keys)) - {"num_key_value_heads", "head_dim"}
+    if others or (heads is None and groups is None):
         return Phrase("like_nothing")
     return Phrase("like_heads") if groups in (None, heads) else Phrase("like_groups")

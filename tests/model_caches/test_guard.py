@@ -1,5 +1,7 @@
 """Keys that change the cache: counted, or refused by name."""
 
+import re
+
 import pytest
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
@@ -92,6 +94,21 @@ def test_an_unknown_key_is_no_number(key: dict, cache):
 )
 def test_a_key_that_says_nothing_of_the_cache_is_passed_over(key: dict):
     assert read(LLAMA_3_70B | key).layers == read(LLAMA_3_70B).layers
+
+
+@pytest.mark.parametrize(
+    ("key", "like"),
+    [
+        ({"multi_query_group_num": 2}, "no mechanism that is known"),
+        ({"attn_config": {"kv_n_heads": 8}}, "no mechanism that is known"),
+        ({"mamba_ngroups": 2}, "(Mamba)"),
+        ({"attention_bias": False}, "(MHA)"),
+    ],
+)
+def test_an_unknown_type_resembles_mha_where_no_key_says_otherwise(key: dict, like: str):
+    config = {"model_type": "new", "num_attention_heads": 32, "hidden_size": 4096}
+    with pytest.raises(UncountedError, match=re.escape(like)):
+        read(config | key)
 
 
 def test_a_state_is_stored_in_another_type_than_is_counted():
