@@ -15,7 +15,8 @@ def written(default: object) -> str:
     if default in ("", ()):
         return "none"
     if isinstance(default, tuple):
-        return "`" + ":".join(map(written_path, default)) + "`"
+        paths = all(isinstance(one, Path) for one in default)
+        return "`" + (":".join(map(written_path, default)) if paths else ",".join(default)) + "`"
     return f"`{default:g}`" if isinstance(default, int | float) else f"`{default}`"
 
 

@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ui.settings.address import ASKED
 from ui.settings.page import HOME
 from ui.settings.rooms import PAGES
+from ui.settings.server import server
 
 PLAIN = "text/plain; charset=utf-8"
 LONGEST = 40  # characters of an unknown page's name that are repeated
@@ -23,10 +24,8 @@ POLICY = {  # of the contents: Streamlit's styles and scripts stand in the page 
     "object-src": "'none'",
     "base-uri": "'self'",
     "form-action": "'self'",
-    "frame-ancestors": "'self' https://huggingface.co https://*.hf.space",  # where a Space stands
 }
 HEADERS = {
-    "content-security-policy": "; ".join(map(" ".join, POLICY.items())),
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
@@ -60,6 +59,11 @@ class SecurityHeaders:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        around = " ".join(("'self'", *server().frame_ancestors))
+        policy = POLICY | {"frame-ancestors": around}
+        self._headers = HEADERS | {
+            "content-security-policy": "; ".join(map(" ".join, policy.items()))
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand on, and add them to what comes back; a socket's messages have none."""
@@ -69,7 +73,7 @@ class SecurityHeaders:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                MutableHeaders(scope=message).update(self._headers)
             await send(message)
 
         await self._app(scope, receive, with_headers)

@@ -29,6 +29,8 @@ Gibibytes = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Repository = Annotated[str, StringConstraints(pattern=r"^[\w-][\w.-]{0,95}/[\w.-]{1,96}$")]
 
+Site = Annotated[str, StringConstraints(pattern=r"^https?://(\*\.)?[\w-]+(\.[\w-]+)*(:\d{1,5})?$")]
+
 
 def web_address(text: str) -> str:
     """An address of the web without its last slash.
@@ -89,11 +91,16 @@ def _open_to(text: object) -> object:
     return text if text in ("any", "none") else _listed(text)
 
 
+def _sites(text: object) -> object:
+    return () if text == "none" else _listed(text)
+
+
 def _folders(text: object) -> object:
     return tuple(map(Path, text.split(os.pathsep))) if isinstance(text, str) else text
 
 
 Repositories = Annotated[tuple[Repository, ...], NoDecode, BeforeValidator(_listed)]
+Sites = Annotated[tuple[Site, ...], NoDecode, BeforeValidator(_sites)]
 
 
 NAMES = ("MLA_", "PUBLIC_URL")  # how the variables begin
@@ -117,6 +124,7 @@ class Server(BaseSettings):
         most_visitors: that are let in at a time; the next wait in line.
         warm: whether every page is run once before the health is good.
         metrics: whether /metrics and /_stcore/metrics answer everybody.
+        frame_ancestors: sites that may frame the app beside its own, with commas between.
         log: lines for people ("text"), or a JSON object each ("json").
         rooms: classes that are held at a time; 0 closes the class mode.
         engine: what does the heavy work: this process, or a cluster of Ray (requirements-ray.txt).
@@ -146,6 +154,7 @@ class Server(BaseSettings):
     most_visitors: PositiveInt = 1000
     warm: bool = False
     metrics: bool = False
+    frame_ancestors: Sites = ("https://huggingface.co", "https://*.hf.space")
     log: Literal["text", "json"] = "text"
     rooms: NonNegativeInt = 100
     engine: Annotated[Literal["process", "ray"], AfterValidator(installed)] = "process"
@@ -210,6 +219,7 @@ ACCEPTED = {
     "warm": "give 1 or 0",
     "processes": "give a whole number above 0, for example 3",
     "metrics": "give 1 or 0",
+    "frame_ancestors": "give none, or sites such as https://*.example.org with commas between",
     "log": "give text or json",
     "rooms": "give a whole number, for example 20, or 0 for none",
     "engine": "give process, or ray where requirements-ray.txt is installed",
