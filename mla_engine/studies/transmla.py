@@ -4,8 +4,10 @@ A rotation turns pairs, and commutes with any mixing of the KV heads' keys in on
 pair the keys of all KV heads are written in the basis of their principal components: the first
 one becomes the shared rotary key k_R, and what it leaves of each KV head's key loses its rotation
 (RoRoPE). What is left and the values, brought to one size (BKV), share a latent: the leading
-principal components on a text's hidden states. The paper's FreqFold, which folds neighbouring
-frequencies so that k_R may be narrower than a head, is left out: here k_R is d_head wide.
+principal components on a text's hidden states. Their size is that of the whole or, as in the
+published code, the mean of their columns: outputs of the two are up to 28 % apart. The paper's
+FreqFold, which folds neighbouring frequencies so that k_R may be narrower than a head, is left out:
+here k_R is d_head wide.
 
 What is lost has two causes: the rotation that falls away, and the rank of the latent. Nothing is
 lost at full rank where there is one KV head, or no rotation.
@@ -24,6 +26,9 @@ from mla_engine.latent import LatentConfig, MultiHeadLatentAttention
 from mla_engine.layer import Places
 from mla_engine.refusals import RefusedError, instance_of
 from mla_engine.studies.agreement import relative_error
+
+BALANCES = ("columns", "whole")
+"""The sizes by which keys and values are brought together; the published code takes the first."""
 
 WITHOUT = ("bias", "qk_norm", "logit_softcap", "sliding_window", "d_rotated")
 """What a layer may not have: MLA has no place for it."""
@@ -102,31 +107,45 @@ class Conversion:
         return weights if self.W_KR is None else weights | {"W_QR": self.W_QR, "W_KR": self.W_KR}
 
 
-def converted(layer: GroupedQueryAttention, h: Tensor | None = None) -> Conversion:
+def converted(
+    layer: GroupedQueryAttention, h: Tensor | None = None, balance: str = "columns"
+) -> Conversion:
     """Return the MLA layers that come closest to a GQA layer on some hidden states.
 
     Args:
         layer: MHA, GQA or MQA; of some heads, these are brought over.
         h: hidden states [b,t,d] whose keys and values are to be kept; None takes white noise for
             them, so that the weights alone decide.
+        balance: the size that the rest of the keys and the values are brought to: "columns" is the
+            mean norm of their columns, of the keys' other principal components and of the values
+            after the first d_head, as transmla/lora_qkv.py takes it (github.com/MuLabPKU/TransMLA,
+            cdd6f8e); "whole" is their Frobenius norm, which is the same in every basis.
 
     Raises:
-        ValueError: a layer with something that MLA has no place for, named.
+        ValueError: a layer with something that MLA has no place for, named; another balance.
     """
+    checks.choice("balance", balance, BALANCES)
     checks.kind("layer", layer, GroupedQueryAttention, instance_of(GroupedQueryAttention))
     _check(layer)
     inputs = _inputs(layer, h)
     W_K, W_V = layer.W_K.double(), layer.W_V.double()
     turned = layer.config.rope is not None
-    first = _first_components(layer, inputs) if turned else None
+    components = _components(layer, inputs) if turned else None
+    first = _at_places(layer, components[..., -1].mT) if turned else None
     W_KR = einsum("gk,gkd->kd", first, W_K) if turned else None
     W_QR = first[_kv_head_of(layer)].unsqueeze(-1) * layer.W_Q.double() if turned else None
     rest_of_keys = W_K - first.unsqueeze(-1) * W_KR if turned else W_K
     rest, values = (
         einsum("nd,gkd->ngk", inputs, weight).flatten(1) for weight in (rest_of_keys, W_V)
     )
-    balance = float(values.norm() / rest.norm()) if float(rest.norm()) else 1.0
-    stacked = torch.cat((balance * rest, values), dim=1)
+    factor = 1.0
+    if float(rest.norm()) and balance == "whole":
+        factor = float(values.norm() / rest.norm())
+    elif float(rest.norm()):
+        others = _others(layer, inputs, components) if turned else rest
+        columns = values[:, layer.config.d_head :] if turned else values
+        factor = float(columns.norm(dim=0).mean() / others.norm(dim=0).mean())
+    stacked = torch.cat((factor * rest, values), dim=1)
     directions = torch.linalg.eigh(stacked.mT @ stacked).eigenvectors.flip(1)
     all_keys = float(einsum("nd,gkd->ngk", inputs, W_K).square().sum())
     return Conversion(
@@ -134,7 +153,7 @@ def converted(layer: GroupedQueryAttention, h: Tensor | None = None) -> Conversi
         W_KR=W_KR,
         W_QR=W_QR,
         W_rest=rest_of_keys,
-        balance=balance,
+        balance=factor,
         directions=directions[:, : min(stacked.shape[1], layer.config.d_model)],
         share=1 - float(rest.square().sum()) / all_keys if turned else 0.0,
     )
@@ -188,11 +207,25 @@ def _kv_head_of(layer: GroupedQueryAttention) -> Places:
     return shared_places(layer.config, layer.heads)
 
 
-def _first_components(layer: GroupedQueryAttention, inputs: Tensor) -> Tensor:
-    """Return the first principal component over KV heads of every pair, at its places [g,k]."""
-    half = layer.config.rope.pairing == "half"
+def _pairs(layer: GroupedQueryAttention, inputs: Tensor) -> Tensor:
+    """Return the keys of every KV head by the pairs that a rotation turns [n,g,p,2]."""
     keys = einsum("nd,gkd->ngk", inputs, layer.W_K.double())
-    pairs = keys.unflatten(-1, (2, -1)).mT if half else keys.unflatten(-1, (-1, 2))  # [n,g,p,2]
-    together = einsum("ngpx,nfpx->pgf", pairs, pairs)
-    first = torch.linalg.eigh(together).eigenvectors[..., -1].mT  # [g,p]
-    return first.repeat(1, 2) if half else first.repeat_interleave(2, dim=1)
+    half = layer.config.rope.pairing == "half"
+    return keys.unflatten(-1, (2, -1)).mT if half else keys.unflatten(-1, (-1, 2))
+
+
+def _components(layer: GroupedQueryAttention, inputs: Tensor) -> Tensor:
+    """Return the principal components over KV heads of every pair, the last the largest [p,g,f]."""
+    pairs = _pairs(layer, inputs)
+    return torch.linalg.eigh(einsum("ngpx,nfpx->pgf", pairs, pairs)).eigenvectors
+
+
+def _others(layer: GroupedQueryAttention, inputs: Tensor, components: Tensor) -> Tensor:
+    """Return the keys in every component but the first, a column each [n,m]."""
+    return einsum("ngpx,pgf->npxf", _pairs(layer, inputs), components[..., :-1]).flatten(1)
+
+
+def _at_places(layer: GroupedQueryAttention, of_pairs: Tensor) -> Tensor:
+    """Return a number of each pair [g,p] at both of its places [g,k]."""
+    half = layer.config.rope.pairing == "half"
+    return of_pairs.repeat(1, 2) if half else of_pairs.repeat_interleave(2, dim=1)

@@ -77,13 +77,33 @@ def expected(config, layer, h, rank):
 @pytest.mark.parametrize("rank", [1, 9, 44])
 def test_the_layer_is_numpys_with_torchs_attention(config, rank):
     layer = built(config)
-    got = converted(layer, H).layer(rank)(H).u
+    got = converted(layer, H, "whole").layer(rank)(H).u
     assert relative(got, expected(config, layer, H, rank)) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("rank", "size", "last"),
+    [
+        (9, 17.465145, [0.082866, 0.482764, 0.228862, -0.513388]),
+        (20, 22.720261, [0.108601, 0.416407, 0.128332, -0.620567]),
+        (30, 23.572006, [0.138488, 0.494162, 0.156897, -0.623814]),
+    ],
+)
+def test_the_outputs_are_those_of_the_published_code(rank, size, last):
+    """PartialRope and LoraQKV of MuLabPKU/TransMLA, commit cdd6f8e, run on this layer and H.
+
+    With freqfold 1 and balance_kv_ratio 1; |u|, and what the last token gets first.
+    """
+    layer = built(replace(GQA, d_value=6))
+    u = converted(layer, H).layer(rank)(H).u
+    np.testing.assert_allclose([float(u.norm()), *u[1, -1, :4]], [size, *last], atol=2e-6)
+    other = converted(layer, H, "whole").layer(rank)(H).u
+    assert relative(other, u) > 0.02
 
 
 @pytest.mark.parametrize("config", [GQA, INTERLEAVED])
 def test_the_rest_falls_with_the_rank_and_the_rotation_stays_lost(config):
-    found = converted(built(config), H)
+    found = converted(built(config), H, "whole")
     lost = losses(found, H, [1, 8, 20, found.most])
     squares = [loss.keys**2 + loss.v**2 for loss in lost]  # both are of one size
     assert squares == sorted(squares, reverse=True)
