@@ -8,9 +8,10 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from mla_engine import checks
-from mla_engine.devices import GPUS
+from mla_engine import checks, devices
+from mla_engine.devices import GPUS, Device
 from mla_engine.model_caches import plan_report, report, sources
 from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.models import MODELS
@@ -20,6 +21,7 @@ from mla_engine.refusals import RefusedError
 
 GIB = 2**30
 UNITS = {"k": 2**10, "m": 2**20}  # of tokens
+AMOUNT = re.compile(r"(\d[\d,]*(?:\.\d+)?) ?([kmgt])(i?)b")
 THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+")
 REFUSED = 2  # the status with which a refusal ends
 
@@ -39,7 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _cache(asked: argparse.Namespace) -> str:
     found = sources.find(asked.source, asked.revision)
     checks.whole("context", asked.context, least=0, most=2**40)
-    checks.choice("gpu", asked.gpu, GPUS)
     checks.choice("weights", asked.weights, TYPES)
     parameters = asked.parameters if asked.parameters is not None else found.parameters
     checks.non_negative("parameters", parameters or 0)
@@ -52,7 +53,7 @@ def _cache(asked: argparse.Namespace) -> str:
             context=asked.context,
             batch=asked.batch,
             gpus=asked.gpus,
-            gpu=asked.gpu,
+            gpu=_gpu(asked),
             parameters=parameters,
             weights=asked.weights,
         ),
@@ -72,7 +73,7 @@ def _plan(asked: argparse.Namespace) -> str:
         storage=storage(asked.kv, found.storage),
         parameters=parameters,
         active=found.active_of(parameters) if asked.active is None else asked.active,
-        gpu=asked.gpu,
+        gpu=_gpu(asked),
         gpus=asked.gpus,
         data=asked.data,
         context=asked.context,
@@ -81,6 +82,19 @@ def _plan(asked: argparse.Namespace) -> str:
         overhead_bytes=asked.overhead_gib * GIB,
     )
     return asked.form(plan_report.figures(found.name, plan, written(asked.kv, found.storage)))
+
+
+def _gpu(asked: argparse.Namespace) -> Device:
+    """Return the GPU that is named, with the memory and the bandwidth that are given."""
+    device, given, said = devices.gpu(asked.gpu), {}, []
+    if asked.gpu_memory is not None:
+        given["memory_bytes"] = asked.gpu_memory
+        said.append(report.size(asked.gpu_memory))
+    if getattr(asked, "bandwidth", None) is not None:
+        given["bytes_per_second"] = asked.bandwidth
+        said.append(f"{report.size(asked.bandwidth)}/s")
+    name = f"{device.name} with {' and '.join(said)}" if said else device.name
+    return replace(device, name=name, **given)
 
 
 def _models(_asked: argparse.Namespace) -> str:
@@ -103,6 +117,20 @@ def tokens(text: str) -> int:
         said = f"{text[:40]!r} is no number of tokens: write it like 131072, 128k or 1e6"
         raise argparse.ArgumentTypeError(said)
     return int(found)
+
+
+def amount(text: str) -> float:
+    """Return bytes, or bytes a second: 24GiB, 24 GB, 24576MiB, 1008GB/s or 3.35 TB/s.
+
+    Raises:
+        ArgumentTypeError: no number above 0 with one of these units.
+    """
+    found = AMOUNT.fullmatch(text.strip().lower().removesuffix("/s"))
+    if not found or not float(found[1].replace(",", "")):
+        said = f"{text[:40]!r} has no number and unit: write it like 24GiB, 24GB or 1008GB/s"
+        raise argparse.ArgumentTypeError(said)
+    base = 1024 if found[3] else 1000
+    return float(found[1].replace(",", "")) * base ** ("kmgt".index(found[2]) + 1)
 
 
 class _Formatter(argparse.ArgumentDefaultsHelpFormatter):
@@ -133,6 +161,9 @@ def _add_plan(commands: "argparse._SubParsersAction") -> None:
     plan = _add(commands, "plan", _plan, "batch and speed that GPUs can reach at most")
     plan.add_argument("--data", type=int, default=1, help="groups with sequences of their own")
     plan.add_argument("--prompt", type=tokens, help="tokens before the first new one: the context")
+    plan.add_argument(
+        "--bandwidth", type=amount, help="of each GPU, in place of its own, such as 1008GB/s"
+    )
     plan.add_argument("--active", type=float, help="parameters that a token uses, such as 37e9")
     plan.add_argument(
         "--overhead-gib", type=float, default=OVERHEAD / GIB, help="on each GPU, for the runtime"
@@ -157,6 +188,9 @@ def _add(
     one.add_argument("--kv", default="bf16", help=kv)
     one.add_argument("--gpus", type=int, default=1, help="GPUs that share the model")
     one.add_argument("--gpu", default="h200", help=", ".join(GPUS))
+    one.add_argument(
+        "--gpu-memory", type=amount, help="of each, in place of its own, such as 24GiB"
+    )
     one.add_argument("--parameters", type=float, help="of the whole model, such as 671e9")
     one.add_argument("--weights", type=type_name, default="bf16", help="the type of a parameter")
     one.set_defaults(run=run)

@@ -1,5 +1,6 @@
 """Devices: peak rates and memory, as their makers print them. Needs no torch."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -70,3 +71,24 @@ def _gpus() -> dict[str, Device]:
 
 
 GPUS: Mapping[str, Device] = MappingProxyType(_gpus())
+
+
+def gpu(called: str | Device) -> Device:
+    """Return a GPU by its key or its name in any case: h100, H100 SXM, RTX 4090, A100-80GB.
+
+    Raises:
+        RefusedError: none of these.
+    """
+    if isinstance(called, Device):
+        return called
+    wanted = _plain(called)
+    found = [one for key, one in GPUS.items() if wanted in (_plain(key), _plain(one.name))]
+    checks.choice("gpu", called, GPUS if not found else (called,))
+    return found[0]
+
+
+def _plain(name: str) -> str:
+    """Return letters and digits alone, without what people add or leave out."""
+    words = re.findall(r"[a-z0-9]+", name.lower())
+    joined = "".join(word for word in words if word not in ("nvidia", "amd", "geforce", "sxm"))
+    return joined.removesuffix("gb")

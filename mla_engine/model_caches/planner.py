@@ -11,8 +11,8 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil
 
-from mla_engine import checks, sharing
-from mla_engine.devices import GPUS, Device
+from mla_engine import checks, devices, sharing
+from mla_engine.devices import Device
 from mla_engine.model_caches import flops
 from mla_engine.model_caches.counting import Placing
 from mla_engine.model_caches.keys import UncountedError
@@ -67,7 +67,7 @@ class Plan:
         parameters: of the whole model.
         active: of them, those that one token is multiplied with; None for all, but for a mixture of
             experts, whose speed then has no bound.
-        gpu: a key of GPUS.
+        gpu: a key or a name of GPUS, or another device.
         gpus: all of them; data: groups that have different sequences.
         context: tokens of every sequence.
         prompt: tokens before the first new one, None for the whole context.
@@ -82,7 +82,7 @@ class Plan:
     storage: Storage
     parameters: float
     active: float | None = None
-    gpu: str = "h200"
+    gpu: str | Device = "h200"
     gpus: int = 1
     data: int = 1
     context: int = 131_072
@@ -99,7 +99,7 @@ class Plan:
             if self.active > self.parameters:
                 given = {"active": self.active, "parameters": self.parameters}
                 raise UncountedError("more_active", **given)
-        checks.choice("gpu", self.gpu, GPUS)
+        devices.gpu(self.gpu)
         checks.whole("context", self.context, most=MOST_TOKENS)
         if self.prompt is not None:
             checks.whole("prompt", self.prompt, most=self.context)
@@ -115,7 +115,7 @@ class Plan:
     @property
     def device(self) -> Device:
         """One GPU."""
-        return GPUS[self.gpu]
+        return devices.gpu(self.gpu)
 
     @property
     def prompt_tokens(self) -> int:

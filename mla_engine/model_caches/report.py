@@ -9,7 +9,8 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
-from mla_engine.devices import GPUS
+from mla_engine import devices
+from mla_engine.devices import Device
 from mla_engine.model_caches.counting import OfKind, Placing, by_kind
 from mla_engine.model_caches.parts import Layer, Model, Part
 from mla_engine.model_caches.storage import TYPES, Storage
@@ -60,7 +61,7 @@ class Asked:
         kv: the same as text.
         context, batch: tokens of a sequence, and sequences.
         gpus: GPUs that share the model.
-        gpu: their kind, a key of GPUS.
+        gpu: their kind, a key or a name of GPUS, or another device.
         parameters: of the whole model, None leaves the weights out.
         weights: the type of a parameter, a key of TYPES.
     """
@@ -70,7 +71,7 @@ class Asked:
     context: int = 131_072
     batch: int = 1
     gpus: int = 1
-    gpu: str = "h200"
+    gpu: str | Device = "h200"
     parameters: float | None = None
     weights: str = "bf16"
 
@@ -142,11 +143,12 @@ def _part(layer: Layer, part: Part, asked: Asked) -> dict[str, Any]:
 def _gpus(model: Model, asked: Asked) -> dict[str, Any]:
     """Return what each GPU holds, with heads split and with sequences dealt out."""
     ways = {"tensor": 1, "data": asked.gpus}
+    device = devices.gpu(asked.gpu)
     placed = {way: _placed(model, asked, data) for way, data in ways.items()}
     return {
-        "gpu": asked.gpu,
+        "gpu": device.name,
         "count": asked.gpus,
-        "memory_bytes": number(Fraction(GPUS[asked.gpu].memory_bytes)),
+        "memory_bytes": number(Fraction(device.memory_bytes)),
         "weights": asked.weights,
     } | placed
 
@@ -154,7 +156,7 @@ def _gpus(model: Model, asked: Asked) -> dict[str, Any]:
 def _placed(model: Model, asked: Asked, data: int) -> dict[str, Any]:
     sizes = {"gpus": asked.gpus, "data": data, "batch": asked.batch}
     placing = Placing(model=model, storage=asked.storage, **sizes)
-    memory = GPUS[asked.gpu].memory_bytes
+    memory = devices.gpu(asked.gpu).memory_bytes
     weights = (
         placing.rank_parameters(asked.parameters or 0)
         * float(TYPES[asked.weights].bits_with_scales)
@@ -232,7 +234,7 @@ def _on_gpus(found: Mapping[str, Any]) -> Iterator[str]:
     """Write what each GPU holds, however the model is shared."""
     on, context = found["gpus"], found["context"]
     weights = on["tensor"]["weight_bytes_each"]
-    yield f"{on['count']} x {GPUS[on['gpu']].name}, {size(on['memory_bytes'])} each; {_weights(on)}"
+    yield f"{on['count']} x {on['gpu']}, {size(on['memory_bytes'])} each; {_weights(on)}"
     title = "each holds at most" if on["count"] > 1 else "it holds"
     most = "longest context" if weights else "longest context before any weights"
     yield f"{title:<31} sequences  bytes a token  {f'at {context:,}':>13}  {most}"

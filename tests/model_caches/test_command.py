@@ -277,6 +277,40 @@ def test_a_type_is_written_as_engines_do(cache, written, ours):
     assert {**found, "kv": ours} == same
 
 
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("H100", "H100 SXM"), ("h100-sxm", "H100 SXM"), ("RTX 5090", "RTX 5090"),
+        ("NVIDIA GeForce RTX 3090", "RTX 3090"), ("A100-80GB", "A100 80 GB SXM"), ("l40S", "L40S"),
+        ("AMD MI300X", "MI300X"),
+    ],
+)  # fmt: skip
+def test_a_gpu_is_named_as_people_and_drivers_do(cache, plan, written, name):
+    assert cache("llama-3-8b", "--json", "--gpu", written).found["gpus"]["gpu"] == name
+    assert plan("llama-3-8b", "--json", "--gpu", written).found["gpu"] == name
+
+
+def test_a_gpu_that_is_not_listed_is_given_by_memory_and_bandwidth(cache, plan):
+    own = ("--json", "--gpu", "rtx-4090", "--gpu-memory", "20 GiB", "--context", "8192")
+    found = cache("llama-3-8b", *own, "--kv", "bf16").found["gpus"]
+    assert found["memory_bytes"] == 20 * 2**30
+    assert found["data"]["longest_context"] == (
+        20 * 2**30 - found["data"]["weight_bytes_each"]
+    ) // (32 * 2 * 8 * 128 * 2)
+    slow, fast = (
+        plan("llama-3-8b", *own, "--bandwidth", rate).found["steps"][0]["seconds_at_least"]
+        for rate in ("500GB/s", "1TB/s")
+    )
+    assert slow == pytest.approx(2 * fast)
+
+
+@pytest.mark.parametrize("written", ["24", "0GB", "GiB", "24 bytes", "-1GB"])
+def test_what_is_no_amount_says_how_to_write_one(capsys, written):
+    with pytest.raises(SystemExit):
+        main(["cache", "deepseek-v3", f"--gpu-memory={written}"])
+    assert "write it like 24GiB" in capsys.readouterr().err
+
+
 def test_blocks_of_llama_cpp_have_the_bytes_that_its_log_has(cache):
     """Qwen2.5-Coder-32B, 32,768 tokens in q8_0: K 2176 MiB, V 2176 MiB (ggml-org/llama.cpp #11200).
 

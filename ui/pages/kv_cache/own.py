@@ -5,7 +5,6 @@ from typing import Any
 
 import streamlit as st
 
-from mla_engine.costs import GPUS
 from mla_engine.lazy import LazyModule
 from mla_engine.model_caches import storage
 from mla_engine.model_caches.report import BEFORE_WEIGHTS, LONGEST, Asked, as_json, figures
@@ -144,7 +143,7 @@ def _known(told: dict[str, Any]) -> bool:
 def _weights(view: View, told: dict[str, Any]) -> str:
     """On which GPUs, and in which type its weights are."""
     on = told["gpus"]
-    said = {"gpus": count(on["count"]), "gpu": GPUS[on["gpu"]].name}
+    said = {"gpus": count(on["count"]), "gpu": on["gpu"]}
     if not _known(told):
         return t("kv_cache.own_no_weights", **said)
     return t("kv_cache.own_weights", type=type_label(view.weights), **said)
