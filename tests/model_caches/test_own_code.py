@@ -3,6 +3,7 @@
 import pytest
 import torch
 from transformers import AutoModel, BloomConfig, GlmConfig, LlamaConfig, PhiConfig
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from mla_engine.model_caches import read
 from tests.model_caches.test_published import per_token
@@ -39,6 +40,25 @@ CASES = {
         for name in ("deepseek", "minicpm", "orion", "phi3_v")
     },
 }
+
+
+# llava-hf/llava-1.5-7b-hf, llava-v1.6-mistral-7b-hf and Qwen/Qwen2-Audio-7B say little more.
+LITTLE = {
+    "llava": {"model_type": "llama", "max_position_embeddings": 4096, "vocab_size": 32_064},
+    "llava_next": {"model_type": "mistral", "sliding_window": None, "vocab_size": 32_064},
+    "qwen2_audio": {"model_type": "qwen2", "intermediate_size": 11_008, "vocab_size": 156_032},
+    "llava_onevision": {"model_type": "qwen2", "num_key_value_heads": 4},
+    "pixtral": {"model_type": "mistral", "max_position_embeddings": 8192},
+}
+
+
+@pytest.mark.parametrize("model_type", LITTLE)
+def test_sizes_that_are_left_out_inside_are_those_of_the_class(model_type: str):
+    inner = LITTLE[model_type]
+    theirs = CONFIG_MAPPING[inner["model_type"]](**inner).to_dict()
+    counted = read({"model_type": model_type, "text_config": inner})
+    assert counted.layers == read(theirs).layers
+    assert counted.layers[0].parts
 
 
 @pytest.mark.parametrize(("config", "theirs"), CASES.values(), ids=CASES)
