@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.checkpoints.serving import serving
 from tests.checkpoints.test_own_preset import KIMI, OWN
-from tests.model_caches.published import V3
+from tests.model_caches.published import LLAMA_3_70B
 from tests.sampling import covering
 from tests.ui.controls import link, pressed
 from tests.ui.screen import charts, lead, speech, statement
@@ -130,7 +130,7 @@ def test_a_stored_name_is_its_preset_with_its_own_attention(opened: Opened):
         (json.dumps({k: v for k, v in OWN.items() if k != "v_head_dim"}), "v_head_dim"),
         (json.dumps(OWN | {"num_attention_heads": 200}), "n_heads (200) must be at least 1"),
         (json.dumps(OWN | {"model_type": "<b>"}), "kv_lora_rank"),
-        (json.dumps(V3 | {"model_type": "phi3", "hidden_size": 7168}), "KV cache"),
+        (json.dumps(LLAMA_3_70B | {"model_type": "phi3"}), "KV cache"),
     ],
 )
 def test_what_cannot_be_shown_changes_nothing_and_is_named(opened: Opened, text: str, named: str):
