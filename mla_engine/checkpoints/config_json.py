@@ -22,6 +22,13 @@ from mla_engine.refusals import linked
 
 MOST_VALUES = 4_000_000  # ten a tensor, of the most tensors that a checkpoint may have
 MOST_DEPTH = 32
+TEXT = ("text_config", "llm_config", "language_config", "thinker_config")  # of language models
+SIZES = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32}
+LEFT_OUT = {  # by files that transformers wrote inside another: sizes of its class, by model_type
+    "llama": SIZES,
+    "mistral": SIZES | {"num_key_value_heads": 8, "sliding_window": 4096},
+    "qwen2": SIZES | {"num_key_value_heads": 32},
+}
 STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 STEPS = {"{": 1, "[": 1, "}": -1, "]": -1}
@@ -70,6 +77,20 @@ def _with_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         raise CheckpointError("twice_in_json", key=twice)
     "".join(names).encode()  # no half characters, which no message could show
     return names
+
+
+def text_of(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the part that describes the language model, the innermost; all of a plain one.
+
+    Where it does not say its model_type it has that of the whole; sizes that it leaves out are
+    those of its class.
+    """
+    inner = next((config[key] for key in TEXT if isinstance(config.get(key), Mapping)), None)
+    if inner is None:
+        return config
+    own = inner.get("model_type")
+    left_out = LEFT_OUT.get(str(own), {})
+    return text_of({**left_out, **inner, "model_type": own or config.get("model_type")})
 
 
 def value_of(config: Mapping[str, Any], sources: list[Any]) -> Any:

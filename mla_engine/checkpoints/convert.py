@@ -22,7 +22,15 @@ from mla_engine.symbols import SIZES, SYMBOLS
 LETTERS = SIZES | {"n": "group_size"}
 PART = 2**20
 OF_CACHE = ("k_scale", "v_scale")  # for a cache in 8 bits; weights are not multiplied by them
-PREFIXES = ("model.", "", "transformer.", "language_model.model.", "model.language_model.")
+PREFIXES = (
+    "model.",
+    "",
+    "transformer.",
+    "language_model.model.",
+    "model.language_model.",
+    "language.model.",
+    "thinker.model.",
+)
 
 
 def sizes_of(config: AttentionConfig) -> dict[str, int]:

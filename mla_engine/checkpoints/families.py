@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mla_engine import checks, mechanisms
-from mla_engine.checkpoints.config_json import checked, entry, value_of
+from mla_engine.checkpoints.config_json import checked, entry, text_of, value_of
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.layer_kinds import (
     indexer,
@@ -107,13 +107,10 @@ _SPELLED = {name: family for family in FAMILIES.values() for name in family.spel
 def family_of(config: Mapping[str, Any]) -> tuple[Family, dict[str, Any]]:
     """Return the family, and the part of config.json that speaks of text.
 
-    A model of texts and images has its language model's config under text_config.
-
     Raises:
         CheckpointError: a model_type that is not in the table.
     """
-    inner = config.get("text_config")
-    for part in (config, inner if isinstance(inner, dict) else {}):
+    for part in (text_of(config), config):
         name = part.get("model_type")
         if isinstance(name, str) and name in _SPELLED:
             return _SPELLED[name], dict(part)

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mla_engine.checkpoints.config_json import text_of
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.safetensors_file import FULL, TensorEntry
 
@@ -27,8 +28,7 @@ def check_stored(config: Mapping[str, Any], entries: Iterable[TensorEntry]) -> N
     What else of the model is quantised, and in which words config.json says so, does not matter.
     """
     in_full = all(entry.dtype in FULL for entry in entries)
-    inner = config.get("text_config")
-    for part in (config, inner if isinstance(inner, dict) else {}):
+    for part in (config, text_of(config)):
         found = part.get("quantization_config", part.get("quantization"))
         said = found if isinstance(found, dict) else {}
         method, form = said.get("quant_method"), said.get("fmt") or "e4m3"

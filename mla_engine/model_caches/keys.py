@@ -4,15 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mla_engine import checks
+from mla_engine.checkpoints.config_json import text_of
 from mla_engine.refusals import RefusedError
 
-TEXT = ("text_config", "llm_config", "language_config", "thinker_config")  # inside multimodal ones
-SIZES = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32}
-LEFT_OUT = {  # by files that transformers wrote inside another: sizes of its class, by model_type
-    "llama": SIZES,
-    "mistral": SIZES | {"num_key_value_heads": 8, "sliding_window": 4096},
-    "qwen2": SIZES | {"num_key_value_heads": 32},
-}
 MOST = 2**24  # of any width or window
 MOST_LAYERS = 2**12
 MOST_SAID = 2**63  # a number that a message can quote
@@ -31,17 +25,10 @@ def language_model(config: Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
         UncountedError: no model_type anywhere.
     """
-    inner = next((config[key] for key in TEXT if isinstance(config.get(key), Mapping)), None)
-    if inner is not None:
-        sizes = LEFT_OUT.get(str(inner.get("model_type")), {})
-        return language_model({"model_type": config.get("model_type")} | _set(sizes | inner))
-    if not isinstance(config.get("model_type"), str) or not config["model_type"]:
-        raise UncountedError("no_model_type", keys=some(config))
-    return config
-
-
-def _set(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in config.items() if value is not None}
+    found = text_of(config)
+    if not isinstance(found.get("model_type"), str) or not found["model_type"]:
+        raise UncountedError("no_model_type", keys=some(found))
+    return found
 
 
 def some(names: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from transformers import DeepseekV2Config
 
 from mla_engine import budget
 from mla_engine.checkpoints import (
@@ -11,6 +12,8 @@ from mla_engine.checkpoints import (
     load_attention,
     open_checkpoint,
 )
+from mla_engine.checkpoints.families import attention_config, n_attentions
+from mla_engine.model_caches import counting, read
 from tests.checkpoints.models import MODELS, built, own_tensors, rewritten, saved
 from tests.engine.samples import hidden, refused, relative
 
@@ -76,7 +79,9 @@ def test_refuses_before_reading_what_the_memory_does_not_hold(models_folder, mon
     assert error.value.needed_bytes == 2 * plan.n_bytes + 48 * 40 * 4  # W_O is the largest
 
 
-@pytest.mark.parametrize("prefix", ["", "language_model.model.", "model.language_model."])
+@pytest.mark.parametrize(
+    "prefix", ["", "language_model.model.", "model.language_model.", "language.model."]
+)
 def test_finds_the_model_inside_another(prefix, tmp_path, models_folder):
     folder = rewritten(
         tmp_path,
@@ -85,6 +90,22 @@ def test_finds_the_model_inside_another(prefix, tmp_path, models_folder):
     )
     wanted = load_attention(saved("deepseek_v3", models_folder, False), 1)
     assert torch.equal(load_attention(folder, 1).W_UK, wanted.W_UK)
+
+
+@pytest.mark.parametrize(
+    "names", ["text_config", "llm_config", "language_config", "thinker_config text_config"]
+)
+def test_counter_and_checkpoints_read_one_part_of_a_larger_model(names):
+    """The cache that they find is that of transformers' own configuration, which stands inside."""
+    own = DeepseekV2Config(num_hidden_layers=5)
+    config = own.to_dict() | {"q_lora_rank": None}
+    for name in reversed(names.split()):
+        config = {"model_type": "larger", name: config}
+    found, kept = attention_config(config, 4), read(config)
+    cached = own.kv_lora_rank + own.qk_rope_head_dim
+    assert (found.d_latent_kv + found.d_rope, n_attentions(config)) == (cached, 5)
+    assert (found.n_heads, found.d_latent_q) == (own.num_attention_heads, None)
+    assert sum(map(counting.numbers_per_token, kept.layers)) == 5 * cached
 
 
 def test_reads_the_text_part_of_a_model_of_images(tmp_path, models_folder):
