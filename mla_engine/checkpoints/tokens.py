@@ -1,7 +1,8 @@
 """Cut a text into tokens by the model's own tokenizer.json.
 
-A tokenizer needs no code of its repository: tokenizer.json holds the vocabulary and every rule.
-Repositories that bring a only a sentencepiece model or Python code are refused. Which tokens stand
+A tokenizer needs no code of its repository: tokenizer.json holds the vocabulary and every rule, and
+of Kimi, which has none, the rules are known. Repositories that bring only a sentencepiece model or
+Python code are refused. Which tokens stand
 before and after a text is what tokenizer.json says, as transformers 5 has it; keys of
 tokenizer_config.json such as add_bos_token change nothing there.
 """
@@ -9,7 +10,9 @@ tokenizer_config.json such as add_bos_token change nothing there.
 from dataclasses import dataclass
 from pathlib import Path
 
+from mla_engine.checkpoints import tiktoken_file
 from mla_engine.checkpoints.checkpoint import Checkpoint, open_checkpoint
+from mla_engine.checkpoints.config_json import parse_json
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.other_kinds import MARK, check_kind
 from mla_engine.drawn import drawn, number
@@ -45,7 +48,7 @@ def tokenize(source: str | Path | Checkpoint, text: str, *, revision: str | None
     """
     check_text(text)
     checkpoint = open_checkpoint(source, revision)
-    tokenizer = _load(_file(checkpoint))
+    tokenizer = _kimi(checkpoint) or _load(_file(checkpoint))
     try:
         encoding = tokenizer.encode(text)
     except (TypeError, UnicodeError):
@@ -81,6 +84,19 @@ def _file(checkpoint: Checkpoint) -> bytes:
         raise CheckpointError("no_tokenizer", name=checkpoint.name, instead=instead)
     check_kind(rules, "tokenizer.json")
     return rules.removeprefix(MARK)
+
+
+def _kimi(checkpoint: Checkpoint) -> "tokenizers.Tokenizer | None":
+    """Return Kimi's tokenizer, whose repositories have no tokenizer.json; None of others."""
+    if "tokenizer.json" in (names := checkpoint.names()) or tiktoken_file.FILE not in names:
+        return None
+    config = parse_json(checkpoint.file(tiktoken_file.CONFIG) or b"{}", tiktoken_file.CONFIG)
+    if not tiktoken_file.is_kimi(config):
+        return None
+    data = checkpoint.file(tiktoken_file.FILE)
+    check_kind(data, tiktoken_file.FILE)
+    letters = {byte: character for character, byte in _BYTES.items()}
+    return tiktoken_file.tokenizer(data, config, letters)
 
 
 def _load(rules: bytes) -> "tokenizers.Tokenizer":
