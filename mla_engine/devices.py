@@ -81,10 +81,11 @@ def gpu(called: str | Device) -> Device:
     """
     if isinstance(called, Device):
         return called
-    wanted = _plain(called)
-    found = [one for key, one in GPUS.items() if wanted in (_plain(key), _plain(one.name))]
-    checks.choice("gpu", called, GPUS if not found else (called,))
-    return found[0]
+    found = {_plain(name): one for key, one in GPUS.items() for name in (key, one.name)}
+    wanted = _plain(str(called))
+    if wanted not in found:
+        checks.choice("gpu", called, GPUS)
+    return found[wanted]
 
 
 def _plain(name: str) -> str:
