@@ -13,7 +13,6 @@ from dataclasses import replace
 from mla_engine import checks, devices
 from mla_engine.devices import GPUS, Device
 from mla_engine.model_caches import plan_report, report, sources
-from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.models import MODELS
 from mla_engine.model_caches.planner import OVERHEAD, Plan
 from mla_engine.model_caches.storage import TYPES, storage, type_name, written
@@ -41,7 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _cache(asked: argparse.Namespace) -> str:
     found = sources.find(asked.source, asked.revision)
     checks.whole("context", asked.context, least=0, most=2**40)
-    checks.choice("weights", asked.weights, TYPES)
+    weights = asked.weights or "bf16"
+    checks.choice("weights", weights, TYPES)
     parameters = asked.parameters if asked.parameters is not None else found.parameters
     checks.non_negative("parameters", parameters or 0)
     figures = report.figures(
@@ -55,30 +55,25 @@ def _cache(asked: argparse.Namespace) -> str:
             gpus=asked.gpus,
             gpu=_gpu(asked),
             parameters=parameters,
-            weights=asked.weights,
+            weights=weights,
         ),
     )
     return asked.form(figures)
 
 
 def _plan(asked: argparse.Namespace) -> str:
-    found = sources.find(asked.source, asked.revision)
-    checks.choice("weights", asked.weights, TYPES)
+    found = sources.find(asked.source, asked.revision, weighed=True)
     checks.non_negative("overhead_gib", asked.overhead_gib)
-    parameters = asked.parameters if asked.parameters is not None else found.parameters
-    if parameters is None:
-        raise UncountedError("no_parameters", name=found.name)
     plan = Plan(
         model=found.model,
         storage=storage(asked.kv, found.storage),
-        parameters=parameters,
-        active=found.active_of(parameters) if asked.active is None else asked.active,
+        **found.weights(asked.parameters, asked.active),
         gpu=_gpu(asked),
         gpus=asked.gpus,
         data=asked.data,
         context=asked.context,
         prompt=asked.prompt,
-        weight_bytes=float(TYPES[asked.weights].bits_with_scales) / 8,
+        **_weights(asked, found),
         overhead_bytes=asked.overhead_gib * GIB,
     )
     return asked.form(plan_report.figures(found.name, plan, written(asked.kv, found.storage)))
@@ -95,6 +90,17 @@ def _gpu(asked: argparse.Namespace) -> Device:
         said.append(f"{report.size(asked.bandwidth)}/s")
     name = f"{device.name} with {' and '.join(said)}" if said else device.name
     return replace(device, name=name, **given)
+
+
+def _weights(asked: argparse.Namespace, found: sources.Found) -> dict[str, float]:
+    """Return the bytes of a parameter: as asked for, else as its files store them, else bf16."""
+    if asked.weights is None and found.stored is not None:
+        whole = asked.parameters or found.parameters
+        return {"weight_bytes": found.stored.n_bytes / whole, "weight_bits": found.stored.bits}
+    name = asked.weights or "bf16"
+    checks.choice("weights", name, TYPES)
+    each = TYPES[name]
+    return {"weight_bytes": float(each.bits_with_scales) / 8, "weight_bits": each.bits}
 
 
 def _models(_asked: argparse.Namespace) -> str:
@@ -192,7 +198,8 @@ def _add(
         "--gpu-memory", type=amount, help="of each, in place of its own, such as 24GiB"
     )
     one.add_argument("--parameters", type=float, help="of the whole model, such as 671e9")
-    one.add_argument("--weights", type=type_name, default="bf16", help="the type of a parameter")
+    weights = "the type of a parameter: as a folder's files have it (mla plan), else bf16"
+    one.add_argument("--weights", type=type_name, help=weights)
     one.set_defaults(run=run)
     return one
 

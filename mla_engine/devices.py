@@ -1,8 +1,8 @@
-"""Devices: peak rates and memory, as their makers print them. Needs no torch."""
+"""Devices: peak rates and memory, of GPUs by data/devices.toml. Needs no torch."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,9 @@ class Device:
         bytes_per_second: of its main memory.
         source: where the rates are from.
         dtype_bytes: width of the numbers that the rate of products is for.
-        memory_bytes: of its main memory, None where unknown; a data sheet's GB taken as 1e9.
+        memory_bytes: of its main memory as its driver reports it, None where unknown.
+        memory_source: where that is from.
+        narrow: bits of a number -> FLOP/s of products of such numbers, where it has them.
     """
 
     name: str
@@ -32,6 +34,8 @@ class Device:
     source: str
     dtype_bytes: float = 2
     memory_bytes: float | None = None
+    memory_source: str = ""
+    narrow: Mapping[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         checks.positive("flops_per_second", self.flops_per_second)
@@ -42,6 +46,11 @@ class Device:
     def ridge(self) -> float:
         """FLOP per byte from which on the arithmetic, not the memory, is the limit."""
         return self.flops_per_second / self.bytes_per_second
+
+    def fastest(self, bits: float) -> float:
+        """Return the FLOP/s of products of numbers no narrower than so many bits, the most."""
+        narrow = (rate for width, rate in self.narrow.items() if width >= bits)
+        return max([self.flops_per_second, *narrow])
 
     def attainable(self, flops_per_byte: float) -> float:
         """Return the FLOP/s that a call of this intensity can reach at most."""
@@ -57,6 +66,9 @@ class Device:
         return cost.flops_per_byte >= self.ridge
 
 
+NARROW = {8: "tera_flops_8", 4: "tera_flops_4"}
+
+
 def _gpus() -> dict[str, Device]:
     return {
         key: Device(
@@ -64,7 +76,9 @@ def _gpus() -> dict[str, Device]:
             flops_per_second=row["tera_flops"] * 1e12,
             bytes_per_second=row["giga_bytes"] * 1e9,
             source=row["source"],
-            memory_bytes=row["memory"] * 1e9,
+            memory_bytes=row["memory_mib"] * 2**20,
+            memory_source=row["memory_source"],
+            narrow={bits: row[key] * 1e12 for bits, key in NARROW.items() if key in row},
         )
         for key, row in read_table("data", "devices.toml").items()
     }

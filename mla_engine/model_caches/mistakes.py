@@ -160,7 +160,8 @@ def _even_head(found: Mistake) -> int:
 
 
 def _by_parameters(found: Mistake) -> Fraction:
-    most = min(max(found.sizes.parameters * Fraction("0.12"), 35 * 10**7), 35 * 10**8)
+    named = found.sizes.parameters // 10**9 * 10**9  # 8 billion of Qwen3-8B
+    most = min(max(named * Fraction("0.12"), 35 * 10**7), 35 * 10**8)
     return Fraction(most) / 2**15
 
 

@@ -38,8 +38,10 @@ class Published:
 
     Args:
         key: by which it is chosen; name, repository, source and notes as in the row.
-        parameters: of the whole model, None where its name gives none.
+        parameters: of its language model, None where nobody says.
+        rounded: whether that and `active` are what a name or a text says, and not a count.
         active: of them, those that a token is multiplied with, None where all are.
+        routed: of them, those of experts that layers choose among; None where nobody counted.
         mixture: whether it has experts, of which a token uses some; None where nobody says.
         storage: part -> type, where its publisher stores it otherwise than in bf16.
         row: all of it.
@@ -49,7 +51,9 @@ class Published:
     name: str
     repository: str | None
     parameters: int | None
+    rounded: bool
     active: int | None
+    routed: int | None
     mixture: bool | None
     source: str
     notes: Mapping[str, str]
@@ -69,7 +73,7 @@ class Published:
         if "config" in self.row:
             found = read(self.row["config"])
             most = self.row.get("max_context", found.max_context)
-            return replace(found, max_context=most, mixture=self.mixture)
+            return replace(found, max_context=most, mixture=self.mixture, experts=self._experts)
         keys = Keys({"model_type": None} | self.config, defaults={"qk_rope_head_dim": 0})
         layer, n_caches = _layer(keys), self.row.get("n_caches", self.row["n_layers"])
         return Model(
@@ -80,6 +84,7 @@ class Published:
             n_heads=keys.whole("num_attention_heads"),
             n_index_heads=latents.index_heads(keys),
             mixture=self.mixture,
+            experts=self._experts,
             attention_parameters=n_caches * weighing.attention_parameters(keys, layer),
         )
 
@@ -88,6 +93,10 @@ class Published:
         """Its own, and those of models with the same config.json."""
         own = (self.repository,) if self.repository else ()
         return (*own, *self.row.get("also", ()))
+
+    @property
+    def _experts(self) -> tuple[int, int] | None:
+        return tuple(self.row["experts"]) if "experts" in self.row else None
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -113,19 +122,31 @@ def _layer(keys: Keys) -> Layer:
 
 
 def _published(key: str, row: Mapping[str, Any]) -> Published:
-    active = row.get("active_parameters", _active(row["name"]))
+    rounded, routed = row.get("rounded", False), row.get("routed")
+    counted = "parameters" in row and not rounded
+    active = _counted(row) if counted else row.get("active_parameters", _active(row["name"]))
+    mixture = bool(routed) if counted else row.get("mixture", active is not None or None)
     return Published(
         key=key,
         name=row["name"],
         repository=row.get("repository"),
         parameters=row.get("parameters"),
+        rounded=rounded,
         active=active,
-        mixture=row.get("mixture", None if active is None else True),
+        routed=routed,
+        mixture=mixture,
         source=row["source"],
         notes=row.get("notes", {}),
         storage=row.get("storage", {}),
         row=row,
     )
+
+
+def _counted(row: Mapping[str, Any]) -> int | None:
+    """Return parameters - tables - routed (1 - used / all); None where that is all of them."""
+    used, of = row.get("experts", (1, 1))
+    idle = Fraction(row.get("routed", 0) * (of - used), of) + row.get("tables", 0)
+    return row["parameters"] - int(idle) if idle else None
 
 
 def _active(name: str) -> int | None:

@@ -82,6 +82,8 @@ class Model:
         n_index_heads: query heads of an indexer, 0 where there is none or it is not said.
         mixture: whether layers choose among experts, so that a token uses few of the parameters;
             None where nothing is said of experts.
+        experts: how many a token uses in a layer that chooses among them, and of how many; None
+            where that is not said or differs.
         attention_parameters: of all layers' attention, as far as they are told (weighing.py).
     """
 
@@ -92,6 +94,7 @@ class Model:
     n_heads: int = 0
     n_index_heads: int = 0
     mixture: bool | None = None
+    experts: tuple[int, int] | None = None
     attention_parameters: int = 0
 
     @cached_property

@@ -9,10 +9,11 @@ from mla_engine.model_caches.planner import Plan, Step
 from mla_engine.model_caches.report import number, size
 
 ALWAYS = (
-    "Times are at least, rates at most: data-sheet peaks, work spread evenly over all GPUs, no"
-    " traffic between them; memory holds weights, cache and the overhead, nothing else.",
-    "Weights cost 2 FLOPs for each active parameter and token, embeddings included, at the 16-bit"
-    " peak; products in fewer bits can be faster.",
+    "Times are at least, rates at most, however weights are placed: data-sheet peaks, no traffic"
+    " between GPUs. What fits is for weights spread evenly; memory, as the GPU's driver reports it,"
+    " holds weights, cache and the overhead, nothing else.",
+    "Weights cost 2 FLOPs for each active parameter and token, at the GPU's peak for numbers as"
+    " narrow as they are stored, attention at that for the cache's.",
     "Of attention only scores and sums of values count, with an indexer's scores where its heads"
     " are known: no softmax, no states, no convolutions.",
 )
@@ -25,8 +26,12 @@ NO_ACTIVE = (
     " and no rate has a bound without it. Give it, for example --active 37e9."
 )
 ROUTING = (
-    "Routing decides which weights a batch touches: the least is that all sequences use the same"
-    " ones, the most that none shares any."
+    "Routing decides which experts a batch touches: the least is that all sequences use the same"
+    " ones, the most that none shares any; what all share is read once."
+)
+ROUNDED = (
+    "The parameters are the rounded number of a name or a text, which nobody counted: what fits is"
+    " no bound. Give a count, for example --parameters 671026404352."
 )
 
 
@@ -49,6 +54,7 @@ def figures(name: str, plan: Plan, kv: str = "bf16") -> dict[str, Any]:
         "model": name,
         "layers": len(plan.model.layers),
         "parameters": number(Fraction(plan.parameters)),
+        "parameters_rounded": plan.rounded,
         "active_parameters": number(plan.active_parameters) if plan.bounded else None,
         "mixture": bool(plan.model.mixture),
         "attention_parameters": plan.model.attention_parameters or None,
@@ -78,7 +84,7 @@ def _machine(plan: Plan) -> dict[str, Any]:
         "tensor": plan.gpus // plan.data,
         "memory_bytes_each": number(Fraction(device.memory_bytes)),
         "bytes_per_second_each": number(Fraction(device.bytes_per_second)),
-        "flops_per_second_each": number(Fraction(device.flops_per_second)),
+        "flops_per_second_each": number(Fraction(plan.weights_flops_per_second)),
         "overhead_bytes_each": number(Fraction(plan.overhead_bytes)),
     }
 
@@ -125,6 +131,8 @@ def _expanding(plan: Plan) -> dict[str, Any] | None:
 
 def _assumptions(plan: Plan) -> Iterator[str]:
     yield from ALWAYS
+    if plan.rounded:
+        yield ROUNDED
     if plan.data > 1:
         told = plan.model.attention_parameters
         yield GROUPS.format(n=told) if told else UNTOLD
@@ -159,9 +167,10 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
 def _asked(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     active = found["active_parameters"]
     of_active = "not known how many active" if active is None else f"{active:,.0f} active"
+    about = "about " if found["parameters_rounded"] else ""
     layout = f"{found['tensor']} tensor x {found['data']} data parallel"
     return [
-        ("parameters", f"{found['parameters']:,.0f}, {of_active}"),
+        ("parameters", f"{about}{found['parameters']:,.0f}, {about}{of_active}"),
         ("bytes of a parameter", f"{found['bytes_per_parameter']:g}"),
         ("cache", found["kv"]),
         ("GPUs", f"{found['gpus']} x {found['gpu']}, {layout}"),

@@ -1,9 +1,10 @@
 """Planning: what GPUs can serve at best, from bytes and FLOPs that cannot be left out.
 
-Every time is a lower bound and every rate an upper one: data-sheet peaks, work spread evenly over
-the GPUs, no traffic between them, nothing in memory but weights, cache and a fixed overhead. Each
-group keeps the weights of attention, as far as they are told; all others are spread over all GPUs.
-Products are taken to run at the peak of 16-bit numbers, whatever type they are stored in.
+Every time is a lower bound and every rate an upper one, of any way to place the weights: the
+fullest GPU reads and computes no less than the mean of all, and no less than its group's own part.
+Peaks are data sheets', nothing is said between GPUs, nothing is in memory but weights, cache and a
+fixed overhead. Each group keeps the weights of attention, as far as they are told, and splits the
+heads of its sequences; all other weights lie once on all GPUs.
 """
 
 from dataclasses import dataclass, replace
@@ -29,7 +30,7 @@ class Step:
 
     Args:
         batch: sequences.
-        read_bytes: of weights and cache, on the fullest GPU.
+        read_bytes: of weights and cache, on the fullest GPU, at least.
         flops: of all GPUs.
         reading_seconds: in which the fullest GPU reads its bytes, at least.
         computing_seconds: in which it computes its share, at least.
@@ -69,9 +70,13 @@ class Plan:
             experts, whose speed then has no bound.
         gpu: a key or a name of GPUS, or another device.
         gpus: all of them; data: groups that have different sequences.
+        routed_parameters: of them all, those of experts that layers choose among; by default what
+            the model's experts and `active` leave.
+        rounded: whether `parameters` is what a name says, and not a count.
         context: tokens of every sequence.
         prompt: tokens before the first new one, None for the whole context.
-        weight_bytes: of one parameter.
+        weight_bytes: of one parameter, in the mean.
+        weight_bits: of the narrowest that there are, by default those of the mean.
         overhead_bytes: on each GPU, for what is neither weights nor cache.
 
     Raises:
@@ -88,6 +93,9 @@ class Plan:
     context: int = 131_072
     prompt: int | None = None
     weight_bytes: float = 2
+    weight_bits: float | None = None
+    routed_parameters: float | None = None
+    rounded: bool = False
     overhead_bytes: float = OVERHEAD
 
     def __post_init__(self) -> None:
@@ -99,11 +107,15 @@ class Plan:
             if self.active > self.parameters:
                 given = {"active": self.active, "parameters": self.parameters}
                 raise UncountedError("more_active", **given)
+        if self.routed_parameters is not None:
+            checks.non_negative("routed_parameters", self.routed_parameters)
         devices.gpu(self.gpu)
         checks.whole("context", self.context, most=MOST_TOKENS)
         if self.prompt is not None:
             checks.whole("prompt", self.prompt, most=self.context)
         checks.positive("weight_bytes", self.weight_bytes)
+        if self.weight_bits is not None:
+            checks.positive("weight_bits", self.weight_bits)
         checks.non_negative("overhead_bytes", self.overhead_bytes)
         self.placing(1)
 
@@ -140,14 +152,37 @@ class Plan:
 
     @property
     def routed(self) -> bool:
-        """Tell if a batch may touch more parameters than one token: experts of its own."""
-        given = self.active is not None and self.model.mixture is not False
-        return given and self.active < self.parameters
+        """Tell if it is known what a batch touches that shares no expert."""
+        known = self.bounded and self.active is not None and self.model.experts is not None
+        return known and self.active < self.parameters and self.model.mixture is not False
+
+    def touched(self, batch: int, *, spread: bool) -> Fraction:
+        """Return the parameters that a batch is multiplied with.
+
+        All sequences use the same experts: the active ones, the least that any routing touches.
+        Each has experts of its own: active + min(routed, batch x used) - used, where used = routed
+        x experts of a token / all; attention, dense layers and shared experts are there once.
+        """
+        active = self.active_parameters
+        if not spread or not self.routed:
+            return active
+        share = Fraction(*self.model.experts)
+        routed = self.routed_parameters
+        if routed is None:
+            routed = (self.parameters - active) / (1 - share) if share < 1 else 0
+        used = min(Fraction(routed) * share, active)
+        return active + min(Fraction(routed), batch * used) - used
 
     @property
     def rank_weight_bytes(self) -> Fraction:
         """Weights on each GPU: attention's over those of a group, all others over all GPUs."""
-        return self._weights(Fraction(self.parameters))
+        return self._weights(Fraction(self.parameters), self.data)
+
+    @property
+    def weights_flops_per_second(self) -> float:
+        """The peak of a GPU for numbers as narrow as the narrowest weights."""
+        bits = 8 * self.weight_bytes if self.weight_bits is None else self.weight_bits
+        return self.device.fastest(bits)
 
     @property
     def room_bytes(self) -> Fraction:
@@ -183,19 +218,20 @@ class Plan:
     def step(self, batch: int, *, spread: bool = False) -> Step:
         """Return one decode step after `context` tokens.
 
-        Bytes of the fullest GPU: its share of the touched parameters + cache read.
-        FLOPs: batch x (2 x active parameters + attention). Seconds: the larger of
-        bytes / bandwidth and FLOPs of a GPU / peak.
+        Bytes that the fullest GPU reads, at least: the mean of all GPUs, (attention's weights x
+        groups at work + the other touched ones) / GPUs + cache of batch / groups sequences; and its
+        group's share of attention's weights + the cache of its sequences. Seconds: the larger of
+        bytes / bandwidth and FLOPs / peak.
 
         Args:
             batch: sequences.
-            spread: whether each sequence touches weights of its own, min(parameters, batch x
-                active); otherwise all touch the same active ones, the least that any routing reads.
+            spread: whether each sequence has experts of its own; otherwise all use the same.
         """
-        placing = self.placing(batch)
-        touched = self.active_parameters * (batch if spread else 1)
-        weights = self._weights(min(Fraction(self.parameters), touched))
-        read = weights + placing.read_bytes(self.context)
+        touched = self.touched(batch, spread=spread)
+        cache = self.placing(1).read_bytes(self.context)
+        own = self._weights(self._attention(touched), self.data)
+        mean = self._weights(touched, min(batch, self.data)) + Fraction(batch, self.data) * cache
+        read = max(mean, own + self._sequences(batch) * cache)
         products = 2 * self.active_parameters * batch
         attention = flops.step_flops(self.model, self.context)
         return Step(
@@ -203,7 +239,7 @@ class Plan:
             read_bytes=read,
             flops=products + batch * attention,
             reading_seconds=self._reading(read),
-            computing_seconds=self._computing(products, placing.sequences * attention),
+            computing_seconds=self._computing(products, batch, attention),
         )
 
     @property
@@ -229,22 +265,37 @@ class Plan:
     def first_token_seconds(self) -> Fraction:
         """Until one prompt's first token, at least, on otherwise idle GPUs.
 
-        2 x active x prompt / (peak x gpus) + attention / (peak x gpus of a group), but no less than
+        No less than its FLOPs / (peak x GPUs), than attention's on the GPUs of its group, and than
         the time in which a GPU reads its active weights.
         """
         products = 2 * self.active_parameters * self.prompt_tokens
         attention = flops.prompt_flops(self.model, self.prompt_tokens)
-        computing = self._computing(products, attention)
-        return max(self._reading(self._weights(self.active_parameters)), computing)
+        reading = self._reading(self._weights(self.active_parameters, 1))
+        return max(reading, self._computing(products, 1, attention))
 
-    def _weights(self, parameters: Fraction) -> Fraction:
-        """Return the bytes of each GPU's share of so many parameters, attention's among them."""
-        return self.placing(1).rank_parameters(parameters) * Fraction(self.weight_bytes)
+    def _sequences(self, batch: int) -> int:
+        """Return the sequences of the fullest group."""
+        return self.placing(batch).sequences
+
+    def _attention(self, parameters: Fraction) -> Fraction:
+        return min(Fraction(self.model.attention_parameters), parameters)
+
+    def _weights(self, parameters: Fraction, groups: int) -> Fraction:
+        """Return their bytes of each GPU in the mean, attention's in so many groups."""
+        n = self._attention(parameters) * (groups - 1) + parameters
+        return n / self.gpus * Fraction(self.weight_bytes)
 
     def _reading(self, n_bytes: Fraction) -> Fraction:
         return n_bytes / Fraction(self.device.bytes_per_second)
 
-    def _computing(self, products: Fraction, group_attention: int) -> Fraction:
-        """Seconds: products with weights on all GPUs, attention on those of the fullest group."""
-        each = products / self.gpus + Fraction(group_attention, self.gpus // self.data)
-        return each / Fraction(self.device.flops_per_second)
+    def _computing(self, products: Fraction, batch: int, attention: int) -> Fraction:
+        """Seconds of the mean GPU, and no less than of attention on one of the fullest group.
+
+        Weights are multiplied at the peak of numbers as narrow as they are stored, attention at
+        that of the cache's narrowest.
+        """
+        of_weights = Fraction(self.weights_flops_per_second)
+        of_cache = Fraction(self.device.fastest(self.storage.narrowest))
+        mean = (products / of_weights + batch * attention / of_cache) / self.gpus
+        group = Fraction(self._sequences(batch) * attention * self.data, self.gpus)
+        return max(mean, group / of_cache)

@@ -107,6 +107,7 @@ def read(config: Mapping[str, Any]) -> Model:
         n_heads=keys.whole_or("num_attention_heads", 0, least=0),
         n_index_heads=latents.index_heads(keys),
         mixture=weighing.is_mixture(found) or None,
+        experts=weighing.chosen(found),
         attention_parameters=sum(weighing.attention_parameters(keys, layer) for layer in layers),
     )
     guard.refuse_unknown(keys, row)

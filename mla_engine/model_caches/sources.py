@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from mla_engine.checkpoints.files import (
     CONFIG,
     MOST_CONFIG_BYTES,
     REPOSITORY,
+    Files,
     LocalFiles,
     at_most,
     existing,
@@ -22,6 +23,7 @@ from mla_engine.model_caches.models import MODELS, Published, named
 from mla_engine.model_caches.parts import Model
 from mla_engine.model_caches.read import read
 from mla_engine.model_caches.storage import Storage, stored_by
+from mla_engine.model_caches.stored_weights import Stored, stored
 
 BF16 = Storage()
 NEAR, LIKE, MOST_LIKE = 3, 0.5, 120  # names suggested, how alike at least, letters compared
@@ -36,7 +38,10 @@ class Found:
         name: as it was asked for, or as it is published.
         model: what its layers keep.
         parameters: of the whole model, None where that is not known.
+        rounded: whether these are what a name or a text says, and not a count.
         active: of them, those that a token is multiplied with, None likewise, and where all are.
+        routed: of them, those of experts that layers choose among, None where nobody counted.
+        stored: its weights as files keep them, None where there are none.
         storage: the types in which its publisher stores the cache.
     """
 
@@ -44,15 +49,41 @@ class Found:
     model: Model
     parameters: int | None = None
     active: int | None = None
+    rounded: bool = False
+    routed: int | None = None
+    stored: Stored | None = None
     storage: Storage = BF16
 
     def active_of(self, parameters: float) -> int | None:
         """Its active parameters beside another count of the whole; None where that is no more."""
         return self.active if self.active and self.active < parameters else None
 
+    def weights(self, parameters: float | None, active: float | None) -> dict[str, Any]:
+        """Return a plan's arguments on weights: its own counts where none are given.
 
-def find(source: str, revision: str | None = None) -> Found:
+        Raises:
+            UncountedError: nobody says how many parameters it has.
+        """
+        whole = self.parameters if parameters is None else parameters
+        if whole is None:
+            raise UncountedError("no_parameters", name=self.name)
+        own = parameters is None and active is None
+        routed = self.routed if own and whole == self.parameters else None
+        return {
+            "parameters": whole,
+            "active": self.active_of(whole) if active is None else active,
+            "routed_parameters": routed,
+            "rounded": self.rounded and parameters is None,
+        }
+
+
+def find(source: str, revision: str | None = None, *, weighed: bool = False) -> Found:
     """The model that `source` names: the first of "-", a file, a folder, a stored name, the Hub.
+
+    Args:
+        source: a name.
+        revision: of a repository.
+        weighed: whether the weights beside a config.json are looked at, too.
 
     Raises:
         RefusedError: nothing of that name, no config.json, one that is not understood.
@@ -60,12 +91,14 @@ def find(source: str, revision: str | None = None) -> Found:
     if source == "-":
         return of_text(sys.stdin.buffer.read(MOST_CONFIG_BYTES + 1))
     if (path := existing(source)) is not None:
-        return of_config(source, _local(path))
+        if not path.is_dir():
+            return _of_file(source, path)
+        return _of_files(source, LocalFiles(path), weighed=weighed)
     if (known := named(source)) is not None:
         return of_published(known)
     if not REPOSITORY.fullmatch(source):
         raise no_source(source)
-    return of_config(source, config_of(repository_files(source, revision)))
+    return _of_files(source, repository_files(source, revision), weighed=weighed)
 
 
 def of_text(data: bytes) -> Found:
@@ -92,7 +125,8 @@ def of_config(name: str | None, config: Mapping[str, Any]) -> Found:
 def of_published(known: Published) -> Found:
     """Return a stored model."""
     stored = Storage(of_part=known.storage)
-    return Found(known.name, known.model(), known.parameters, known.active, stored)
+    said = {"active": known.active, "rounded": known.rounded, "routed": known.routed}
+    return Found(known.name, known.model(), known.parameters, **said, storage=stored)
 
 
 def no_source(source: str) -> UncountedError:
@@ -108,7 +142,14 @@ def _near(source: str) -> str:
     return ", ".join([*dict.fromkeys(keys[name] for name in near)][:NEAR]) or "deepseek-v3"
 
 
-def _local(path: Path) -> dict[str, Any]:
-    if path.is_dir():
-        return config_of(LocalFiles(path))
-    return parse_json(at_most(path, path.name, MOST_CONFIG_BYTES), path.name)
+def _of_files(name: str, files: Files, *, weighed: bool) -> Found:
+    """Return the model of a folder or a repository, with the weights that it stores."""
+    found = of_config(name, config := config_of(files))
+    if not weighed or (weights := stored(files, config)) is None:
+        return found
+    said = {"parameters": weights.parameters, "routed": weights.routed}
+    return replace(found, stored=weights, **said)
+
+
+def _of_file(name: str, path: Path) -> Found:
+    return of_config(name, parse_json(at_most(path, path.name, MOST_CONFIG_BYTES), path.name))

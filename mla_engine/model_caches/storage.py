@@ -108,6 +108,11 @@ class Storage:
         own = window or self.of_part.get(part.name) or CONSTANT.get(part.name)
         return own or (OF_FP8.get((kind, part.name)) if self.usual == "fp8" else None) or self.usual
 
+    @property
+    def narrowest(self) -> int:
+        """The bits of its narrowest numbers."""
+        return min(TYPES[name].bits for name in (self.usual, *self.of_part.values()))
+
     def row_bytes(self, kind: str, part: Part, ranks: int = 1) -> Fraction:
         """Return the bytes of a row, on the fullest of `ranks` GPUs that split the heads."""
         return TYPES[self.name(kind, part)].row_bytes(part.rank_numbers(ranks))

@@ -138,3 +138,17 @@ def _experts(config: Mapping[str, Any]) -> Iterator[int]:
         if str(key).endswith("experts") and "shared" not in str(key):
             given = value if isinstance(value, list) else [value]
             yield max((n for n in given if isinstance(n, int)), default=0)
+
+
+USED = ("num_experts_per_tok", "num_experts_per_token", "top_k_experts", "moe_topk", "moe_k")
+
+
+def chosen(config: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return how many experts a token uses, and of how many; None where they are not one each."""
+    inner = (value for value in config.values() if isinstance(value, Mapping))
+    for part in (config, *inner):
+        used = {n for name in USED if isinstance(n := part.get(name), int)}
+        among = {most for most in _experts(part) if most > 1}
+        if len(used) == len(among) == 1 and 0 < min(used) <= min(among):
+            return min(used), min(among)
+    return None

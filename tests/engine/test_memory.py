@@ -39,17 +39,17 @@ def served(attention: str, **changed) -> Serving:
 
 def test_deepseek_v3_on_eight_h200_by_hand():
     tensor = served("tensor")
-    assert tensor.free_bytes == 141e9 - 671e9 / 8
+    assert tensor.free_bytes == 141e9 - 671_026_404_352 / 8
     assert tensor.token_bytes == 576 * 61 * 2 == 70_272
-    assert tensor.longest_context() == int(57_125_000_000 / 70_272) == 812_912
-    assert tensor.longest_context(batch=8) == 101_614
+    assert tensor.longest_context() == int(57_121_699_456 / 70_272) == 812_865
+    assert tensor.longest_context(batch=8) == 101_608
     assert tensor.largest_batch(131_072) == 6
     assert tensor.held_bytes(131_072, 6) <= tensor.free_bytes < tensor.held_bytes(131_072, 7)
 
 
 def test_data_parallel_attention_deals_out_sequences_and_repeats_weights():
     data, attention = served("data"), 61 * costs.parameters(V3.config)
-    assert data.rank_weight_bytes == pytest.approx(attention + (671e9 - attention) / 8)
+    assert data.rank_weight_bytes == pytest.approx(attention + (671_026_404_352 - attention) / 8)
     per_rank = int(data.free_bytes / (70_272 * 131_072))
     assert data.largest_batch(131_072) == 8 * per_rank == 40
     assert [data.rank_sequences(n) for n in (1, 8, 9)] == [1, 1, 2]
@@ -83,21 +83,23 @@ UNNAMED = {  # in 10**9, by the texts that the rows' sources name
 }  # fmt: skip
 
 
-def test_parameters_are_the_count_in_the_name():
+def test_parameters_are_near_the_count_in_the_name():
     for preset in PRESETS.values():
         counts = re.findall(r"\b(\d+)([BM])\b", preset.name)
-        expected = int(counts[0][0]) * {"B": 10**9, "M": 10**6}[counts[0][1]] if counts else None
-        told = UNNAMED.get(preset.key)
-        assert preset.parameters == (told * 10**9 if told else expected), preset.key
+        if counts and preset.key not in UNNAMED:
+            named = int(counts[0][0]) * {"B": 10**9, "M": 10**6}[counts[0][1]]
+            assert preset.parameters == pytest.approx(named, rel=0.26), preset.key  # Gemma-2B: 2.5
 
 
-def test_every_gpu_says_its_memory():
-    sizes = {key: gpu.memory_bytes / 1e9 for key, gpu in GPUS.items()}
-    assert sizes == {
-        "t4": 16, "l4": 24, "a10g": 24, "a100-40": 40, "a100-80": 80, "h100": 80, "h200": 141,
-        "h800": 80, "h20": 96, "b200": 180, "mi300x": 192, "rtx-4090": 24,
-        "l40s": 48, "gh200": 96, "b300": 288, "rtx-3090": 24, "rtx-5090": 32,
+def test_every_gpu_s_memory_is_what_its_driver_reports():
+    mib = {key: gpu.memory_bytes / 2**20 for key, gpu in GPUS.items()}
+    assert mib == {
+        "t4": 15_360, "l4": 23_034, "a10g": 23_028, "a100-40": 40_960, "a100-80": 81_920,
+        "h100": 81_559, "h200": 143_771, "h800": 81_559, "h20": pytest.approx(96e9 / 2**20, abs=1),
+        "b200": 183_359, "mi300x": 201_310_208 / 1024, "rtx-4090": 24_564,
+        "l40s": 46_068, "gh200": 97_871, "b300": 275_040, "rtx-3090": 24_576, "rtx-5090": 32_607,
     }  # fmt: skip
+    assert all(gpu.memory_source for gpu in GPUS.values())
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_weights_and_types_count(cache):
     for way, share in shares.items():
         one = found["gpus"][way]
         assert one["weight_bytes_each"] == share
-        assert one["longest_context"] == (141e9 - share) // (61 * (656 + 132))
+        assert one["longest_context"] == (143_771 * 2**20 - share) // (61 * (656 + 132))
 
 
 def test_csv_has_a_row_for_each_kind_and_one_for_all(cache):
@@ -96,17 +96,18 @@ SAID = {
         "each token adds 27,648 bytes (13,824 numbers)",
         "69 0 449.4 MB 449.4 MB KDA, a state",
         "24 27,648 0 3.624 GB MLA, a latent and a rotary key",
-        "1 x H200 SXM, 141 GB each; weights are left out, their number is not known (--parameters)",
+        "1 x H200 SXM, 150.8 GB each; weights are left out, their number is not known"
+        " (--parameters)",
     ),
     "what each GPU holds": (
         (SHORT, "--gpus", "8", "--batch", "16", "--context", "1000"),
-        "tensor parallel, heads split 16 40,960 655.4 MB 215,148",
-        "data parallel, whole sequences 2 327,680 655.4 MB 215,148",
+        "tensor parallel, heads split 16 40,960 655.4 MB 230,033",
+        "data parallel, whole sequences 2 327,680 655.4 MB 230,033",
         "made for contexts of 8,192 tokens",
     ),
     "what does not fit": (
         (SHORT, "--parameters", "71e9", "--gpu", "l4", "--context", "10000"),
-        "1 x L4, 24 GB each; weights in bf16 take 142 GB of each",
+        "1 x L4, 24.15 GB each; weights in bf16 take 142 GB of each",
         "all of it 1 327,680 3.277 GB none, the weights do not fit",
         "made for contexts of 8,192 tokens, fewer than asked for",
     ),
@@ -202,8 +203,8 @@ def test_weights_that_do_not_fit_say_so_and_what_would_help(cache):
     out = cache("deepseek-v3", "--gpus", "8").out
     assert "none, the weights do not fit" in out
     assert "--weights fp8 (83.88 GB of each) or --weights fp4 (41.94 GB of each)" in out
-    assert "--gpus 10 or more" in out  # 1,342 GB on GPUs of 141
-    for enough, split in ((("--gpus", "10"), True), (("--gpus", "8", "--weights", "fp8"), False)):
+    assert "--gpus 9 or more" in out  # 1,342 GB on GPUs of 150.8
+    for enough, split in ((("--gpus", "9"), True), (("--gpus", "8", "--weights", "fp8"), False)):
         fits = cache("deepseek-v3", *enough).out
         assert "try " not in fits
         without = [line for line in fits.splitlines() if "do not fit" in line]
@@ -214,7 +215,7 @@ def test_weights_that_do_not_fit_say_so_and_what_would_help(cache):
 def test_without_a_count_no_context_is_said_to_fit(cache):
     head, row = cache(V3, "--gpus", "8").lines[-4:-2]
     assert head.endswith("longest context before any weights")
-    assert row.endswith(" 2,006,489")  # 141e9 / 70,272
+    assert row.endswith(" 2,145,304")  # 143,771 MiB / 70,272
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,9 @@ from tests.model_caches.published import (
 )
 
 PARAMETERS, ACTIVE, CONTEXT = 671 * 10**9, 37 * 10**9, 32_768
+FP8 = Fraction(1979 * 10**12)  # FLOP/s of an H200
 V3_PLAN = Plan(
-    model=read(V3),
+    model=read(V3 | {"n_routed_experts": 256, "num_experts_per_tok": 8}),
     storage=storage("fp8"),
     parameters=PARAMETERS,
     active=ACTIVE,
@@ -40,14 +41,14 @@ MLA = ("deepseek-v2", "deepseek-v2-lite", "deepseek-v3", "minicpm3-4b", "mistral
 
 
 def test_what_fits_by_hand():
-    room = 141 * 10**9 - Fraction(PARAMETERS, 8) - 2 * 2**30
+    room = 143_771 * 2**20 - Fraction(PARAMETERS, 8) - 2 * 2**30
     sequence = 61 * 576 * CONTEXT
     assert (V3_PLAN.room_bytes, V3_PLAN.sequence_bytes) == (room, sequence)
-    assert V3_PLAN.largest_batch == room // sequence == 47
+    assert V3_PLAN.largest_batch == room // sequence == 56
     assert V3_PLAN.missing_bytes == 0
     small = replace(V3_PLAN, gpu="h100")
     assert small.largest_batch == 0
-    assert small.missing_bytes == sequence + Fraction(PARAMETERS, 8) + 2 * 2**30 - 80 * 10**9
+    assert small.missing_bytes == sequence + Fraction(PARAMETERS, 8) + 2 * 2**30 - 81_559 * 2**20
 
 
 @pytest.mark.parametrize(("data", "each"), [(1, 40), (2, 20), (8, 5)])
@@ -57,7 +58,7 @@ def test_a_step_by_hand(data: int, each: int):
     assert step.read_bytes == Fraction(ACTIVE, 8) + each * 61 * 576 * CONTEXT
     assert step.flops == 40 * (2 * ACTIVE + attention)
     reading = step.read_bytes / (4800 * 10**9)
-    computing = step.flops / (8 * Fraction(9895, 10) * 10**12)
+    computing = step.flops / (8 * FP8)
     assert step.seconds == max(reading, computing)
     assert (step.tokens_per_second, step.sequence_tokens_per_second) == (
         40 / step.seconds, 1 / step.seconds,
@@ -66,7 +67,7 @@ def test_a_step_by_hand(data: int, each: int):
 
 def test_a_step_can_be_bound_by_its_flops():
     step = replace(V3_PLAN, context=1, prompt=None).step(10**5)
-    assert step.seconds == step.flops / (8 * Fraction(9895, 10) * 10**12)
+    assert step.seconds == step.flops / (8 * FP8)
 
 
 def test_the_fullest_group_computes_longest():
@@ -75,8 +76,8 @@ def test_the_fullest_group_computes_longest():
     for batch, sequences in ((1, 1), (8, 1), (9, 2), (16, 2)):
         step = plan.step(batch)
         assert step.flops == batch * (2 * ACTIVE + attention)
-        computed = Fraction(2 * ACTIVE * batch, 8) + sequences * attention
-        assert step.seconds == computed / (Fraction(9895, 10) * 10**12)
+        mean = Fraction(2 * ACTIVE * batch + batch * attention, 8)
+        assert step.seconds == max(mean, sequences * attention) / FP8
 
 
 def only_attention() -> Model:
@@ -87,9 +88,12 @@ def only_attention() -> Model:
 
 def test_sequences_with_weights_of_their_own_touch_more_up_to_all():
     cache = 61 * 576 * CONTEXT
-    for batch, touched in ((1, ACTIVE), (5, 5 * ACTIVE), (18, 18 * ACTIVE), (19, PARAMETERS)):
+    routed = (PARAMETERS - ACTIVE) * Fraction(32, 31)  # a token uses 8 of 256
+    shared = ACTIVE - routed / 32
+    for batch in (1, 5, 31, 32, 40):
+        touched = shared + min(routed, batch * routed / 32)
         step = V3_PLAN.step(batch, spread=True)
-        assert step.read_bytes == Fraction(touched, 8) + batch * cache
+        assert step.read_bytes == touched / 8 + batch * cache
         assert step.flops == V3_PLAN.step(batch).flops
 
 
@@ -97,9 +101,11 @@ def test_the_first_token_by_hand():
     attention = 61 * 2 * 128 * (128 + 128 + 64) * (1024 * 1025 // 2)
     flops = 2 * ACTIVE * 1024 + attention
     assert V3_PLAN.prompt_flops == flops
-    assert V3_PLAN.first_token_seconds == flops / (8 * Fraction(9895, 10) * 10**12)
-    of_one = (2 * ACTIVE * 1024 / Fraction(8) + attention) / (Fraction(9895, 10) * 10**12)
-    assert replace(V3_PLAN, data=8).first_token_seconds == of_one
+    assert V3_PLAN.first_token_seconds == flops / (8 * FP8)
+    alone = replace(V3_PLAN, data=8, prompt=20_000)
+    attention = 61 * 2 * 128 * (128 + 128 + 64) * (20_000 * 20_001 // 2)
+    mean = (2 * ACTIVE * 20_000 + attention) / Fraction(8)
+    assert alone.first_token_seconds == max(mean, attention) / FP8
     reading = Fraction(ACTIVE, 8) / (4800 * 10**9)
     assert replace(V3_PLAN, prompt=1).first_token_seconds == reading
     assert replace(V3_PLAN, prompt=None).prompt_tokens == CONTEXT

@@ -14,7 +14,7 @@ V3_ASKED = (
 def test_json_has_the_figures_of_the_plan(plan):
     found = plan(*V3_ASKED, "--json").found
     wanted = Plan(
-        model=MODELS["deepseek-v3"].model(), storage=storage("fp8"), parameters=671e9,
+        model=MODELS["deepseek-v3"].model(), storage=storage("fp8"), parameters=671_026_404_352,
         active=37e9, gpus=8, data=2, context=32_768, prompt=1024, weight_bytes=1,
     )  # fmt: skip
     most = wanted.largest_batch
@@ -45,14 +45,16 @@ def test_markdown_says_the_same(plan):
 def test_what_does_not_fit_says_what_is_missing(plan):
     found = plan("deepseek-v3", "--json").found
     assert (found["largest_batch"], found["steps"], found["first_token"]) == (0, [], None)
-    assert found["missing_bytes_each"] == 671e9 * 2 + 2**31 + 61 * 1152 * 131_072 - 141e9
-    assert "Largest batch: 0, each GPU lacks 1.212 TB." in plan("deepseek-v3").out
+    assert found["missing_bytes_each"] == (
+        671_026_404_352 * 2 + 2**31 + 61 * 1152 * 131_072 - 143_771 * 2**20
+    )
+    assert "Largest batch: 0, each GPU lacks 1.203 TB." in plan("deepseek-v3").out
 
 
 def test_all_parameters_count_where_no_active_ones_are_given(plan):
     out = plan("llama-3-8b", "--context", "131072").out
-    assert "8,000,000,000, 8,000,000,000 active" in out
-    assert "No number of active parameters was given" in out
+    assert "| 8,030,261,248, 7,504,924,672 active |" in out
+    assert "No number of active parameters was given" in plan("qwen3-0.6b").out
     assert "own weights" not in out
     assert "the model was made for 8,192" in out
 

@@ -89,9 +89,9 @@ def test_every_indexer_says_how_many_heads_it_has():
 
 
 def test_what_a_name_or_a_paper_says_of_active_parameters():
-    assert MODELS["deepseek-v3"].active == 37 * 10**9
-    assert MODELS["qwen3-235b-a22b"].active == 22 * 10**9
-    assert MODELS["qwen3-coder-480b-a35b"].active == 35 * 10**9
-    assert MODELS["llama-3.1-405b"].active is None
+    for key, billions in (("deepseek-v3", 37), ("qwen3-235b-a22b", 22), ("kimi-k2", 32)):
+        assert round(MODELS[key].active, -9) == billions * 10**9
+    assert MODELS["qwen3.8-2.4t-a95b"].active == 95 * 10**9
+    assert MODELS["qwen3-0.6b"].active is None
     for one in MODELS.values():
         assert one.active is None or 0 < one.active < one.parameters

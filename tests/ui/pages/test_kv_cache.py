@@ -240,12 +240,12 @@ def test_the_page_opens_on_deepseek_v3_and_says_what_it_keeps(opened: Opened) ->
 def test_gpu_memory_by_hand(opened: Opened) -> None:
     """Weights of 671 GB in fp8 over eight GPUs; each keeps the whole latent."""
     at = opened(PAGE, kv_view="memory")
-    free, token = 141e9 - 671e9 / 8, 576 * 61 * 2
+    free, token = 143_771 * 2**20 - 671_026_404_352 / 8, 576 * 61 * 2
     fits = f"{free // token // 131_072:.0f}"
     assert statement(at).endswith(f"room for {fits} sequences of 131,072 tokens")
     assert free // token > 163_840  # a single sequence could be longer than V3's may
     assert list(at.table[0].value.loc["H200 SXM ◀"])[1:] == ["163,840", fits]
-    assert list(at.table[0].value.loc["H100 SXM"]) == ["too small", "0", "0"]
+    assert list(at.table[0].value.loc["A100 40 GB"]) == ["too small", "0", "0"]
 
 
 @pytest.mark.parametrize("topic", ["memory", "parallel"])

@@ -57,7 +57,7 @@ def test_a_stored_model_by_its_name(opened: Opened, downloads: dict[str, object]
     attention = MODELS["deepseek-v3"].model().attention_parameters
     assert list(gpus["Weights on each"]) == ["78.1\xa0GiB", "87.4\xa0GiB"]  # fp8 at first
     for way, whole, sequences in (("tensor", 0, 4), ("data", attention, 1)):
-        each = 141e9 - whole - (671e9 - whole) / 8
+        each = 143_771 * 2**20 - whole - (671_026_404_352 - whole) / 8
         assert found["gpus"][way]["longest_context"] == each // (sequences * 70_272)
 
 

@@ -1,9 +1,9 @@
 """The page planner: each number and chart against exact arithmetic from published sizes.
 
 Nothing here asks the planner: DeepSeek-V3 has 61 layers that keep 512 + 64 numbers of a token, 128
-heads with keys and values of 128, 671e9 parameters of which 37e9 are active; Llama-3.1-405B has 126
-layers with 8 KV heads of 128 and 128 query heads; an H200 has 141e9 bytes, 4.8e12 bytes a second
-and 989.5e12 FLOP/s.
+heads with keys and values of 128, and 58 layers of which a token uses 8 of 256 experts;
+Llama-3.1-405B has 126 layers with 8 KV heads of 128 and 128 query heads; an H200 has 143,771 MiB,
+reads 4.8e12 bytes a second and makes 1979e12 FLOP/s of 8-bit numbers.
 """
 
 import json
@@ -19,8 +19,12 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.screen import Chart, charts, csv, lead, plain, speech, statement
 
 PAGE, GIB, CONTEXT = "pages/planner.py", 2**30, 2**15
-MEMORY, BANDWIDTH, PEAK = 141 * 10**9, 4800 * 10**9, Fraction(9895, 10) * 10**12
-TOTAL, ACTIVE, LLAMA = 671 * 10**9, 37 * 10**9, 405 * 10**9
+MEMORY, BANDWIDTH, PEAK = 143_771 * 2**20, 4800 * 10**9, 1979 * 10**12
+TOTAL, TABLE, ROUTED = 671_026_404_352, 129_280 * 7168, 58 * 256 * 3 * 7168 * 2048
+SHARED = TOTAL - TABLE - ROUTED  # attention, dense layers, shared experts, the head
+ACTIVE = SHARED + ROUTED // 32
+LLAMA = 405_853_388_800
+LLAMA_ACTIVE = LLAMA - 128_256 * 16_384
 OVERHEAD = 2 * GIB
 SEQUENCE = 61 * 576 * CONTEXT  # in FP8, on every GPU of a group
 SPLIT = 126 * 2 * 128 * CONTEXT  # of Llama: one KV head of eight on each of eight GPUs
@@ -48,8 +52,13 @@ def rate(batch: int, data: int = 1, touched: int = ACTIVE) -> float:
     each = ceil(Fraction(batch, data))
     reading = (weights(touched, data) + each * SEQUENCE) / BANDWIDTH
     group = Fraction(each * ATTENTION, 8 // data)
-    computing = (Fraction(2 * ACTIVE * batch, 8) + group) / PEAK
+    computing = max(Fraction((2 * ACTIVE + ATTENTION) * batch, 8), group) / PEAK
     return float(batch / max(reading, computing))
+
+
+def of_their_own(batch: int) -> int:
+    """Parameters that a batch touches whose sequences share no expert."""
+    return SHARED + min(ROUTED, batch * ROUTED // 32)
 
 
 def ends(chart: Chart) -> dict[str, float]:
@@ -66,7 +75,7 @@ def test_what_fits_and_how_fast_by_hand(opened: Opened, downloads: dict):
     assert plain(statement(at)) == (
         "of 32,768 tokens fit when 8 × H200 SXM serve DeepSeek-V3 / R1 (671B); "
         f"together they get at most {rate(batch):,.0f} tokens a second if all use the same "
-        f"experts, {rate(batch, touched=TOTAL):,.0f} if none shares any"
+        f"experts, {rate(batch, touched=of_their_own(batch)):,.0f} if none shares any"
     )
     assert "Arithmetic would not be one at any batch" in speech(at)
     cache, free = batch * SEQUENCE, room() - batch * SEQUENCE
@@ -79,8 +88,8 @@ def test_what_fits_and_how_fast_by_hand(opened: Opened, downloads: dict):
     assert memory.layout["barmode"] == "stack"
     assert memory.layout["shapes"][0]["x0"] == pytest.approx(MEMORY / GIB)
     assert memory.axis("x") == "GiB on each GPU"
-    assert "cache 50.4 GiB" in memory.alt
-    assert f"cache {batch} × 1.07 GiB = 50.4 GiB" in speech(at)
+    assert "cache 60.0 GiB" in memory.alt
+    assert f"cache {batch} × 1.07 GiB = 60.0 GiB" in speech(at)
     assert "each of the 8 GPUs of a group keeps the whole 1.07 GiB" in speech(at)
     dealt, each = 8 * floor(room(data=8) / SEQUENCE), float(weights(TOTAL, 8) / GIB)
     assert f"({each:.1f} GiB of weights on each): {dealt} sequences fit, now {batch}." in speech(at)
@@ -97,7 +106,7 @@ def test_rates_up_to_where_memory_ends(opened: Opened, downloads: dict):
     same, own = chart.traces
     places = chart.values(same, "x")
     assert list(places) == [1, 2, 4, 8, 16, 32, batch]
-    touched = [min(TOTAL, n * ACTIVE) for n in places.tolist()]
+    touched = [of_their_own(n) for n in places.tolist()]
     assert_allclose(chart.values(same, "y"), [rate(n) for n in places.tolist()])
     assert_allclose(
         chart.values(own, "y"),
@@ -110,9 +119,10 @@ def test_rates_up_to_where_memory_ends(opened: Opened, downloads: dict):
     assert_allclose(table["tokens_per_second_at_most"], [*chart.values(same, "y"),
                     *chart.values(own, "y")])  # fmt: skip
     steps = at.table[0].value
-    assert list(steps.index) == ["1", "47", "47"]
+    assert list(steps.index) == ["1", "56", "56"]
     assert steps["Tokens/s, at most"].tolist() == [
-        f"{rate(n, touched=some):,.0f}" for n, some in ((1, ACTIVE), (47, ACTIVE), (47, TOTAL))
+        f"{rate(n, touched=some):,.0f}"
+        for n, some in ((1, ACTIVE), (56, ACTIVE), (56, of_their_own(56)))
     ]
     pairs = CONTEXT * (CONTEXT + 1) // 2
     prompt = 2 * ACTIVE * CONTEXT + 61 * 2 * 128 * (128 + 128 + 64) * pairs
@@ -177,17 +187,16 @@ def test_a_second_model_beside_in_the_same_charts(opened: Opened):
     at = opened(PAGE, plan_beside="llama-3.1-405b")
     batch = floor(room(LLAMA) / SPLIT)
     memory, speed, contexts, _ = charts(at)
-    assert_allclose(memory.values("cache", "x"), [47 * SEQUENCE / GIB, batch * SPLIT / GIB])
-    reading = (Fraction(LLAMA, 8) + batch * SPLIT) / BANDWIDTH
-    flops = 2 * LLAMA + 126 * 2 * 128 * 256 * (CONTEXT + 1)
+    assert_allclose(memory.values("cache", "x"), [56 * SEQUENCE / GIB, batch * SPLIT / GIB])
+    reading = (Fraction(LLAMA_ACTIVE, 8) + batch * SPLIT) / BANDWIDTH
+    flops = 2 * LLAMA_ACTIVE + 126 * 2 * 128 * 256 * (CONTEXT + 1)
     computing = Fraction(flops * batch, 8) / PEAK
     wanted = float(batch / max(reading, computing))
     assert ends(speed) == pytest.approx(
-        {"DeepSeek-V3 / R1 (671B)": rate(47), "Llama-3.1-405B": wanted}
+        {"DeepSeek-V3 / R1 (671B)": rate(56), "Llama-3.1-405B": wanted}
     )
     longest = floor(room(LLAMA) / (SPLIT * 32))
     assert ends(contexts)["Llama-3.1-405B"] == longest
-    assert "Llama-3.1-405B: each token is taken to use all 405,000,000,000" in speech(at)
     alone = opened(PAGE, plan_beside="deepseek-v3")
     assert charts(alone)[1].names == charts(opened(PAGE))[1].names
 
@@ -203,8 +212,8 @@ def test_a_model_without_latents_has_no_crossing(opened: Opened):
 def test_the_report_is_the_engine_s(opened: Opened, downloads: dict):
     opened(PAGE)
     found = json.loads(downloads["mla_plan.json"]())
-    assert found["largest_batch"] == 47
+    assert found["largest_batch"] == 56
     assert found["sequence_bytes_each"] == SEQUENCE
     assert found["kv"] == "fp8"
     text = downloads["mla_plan.md"]().decode()
-    assert "Largest batch: 47 sequences of 32,768 tokens." in text
+    assert "Largest batch: 56 sequences of 32,768 tokens." in text

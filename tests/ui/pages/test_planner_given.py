@@ -6,9 +6,11 @@ from math import floor
 
 import pytest
 
+from mla_engine.model_caches import MODELS
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.model_caches.published import V3
 from tests.ui.pages.test_planner import (
+    ACTIVE,
     GIB,
     MEMORY,
     OVERHEAD,
@@ -25,9 +27,11 @@ from ui.pages.planner.view import PASTED
 def test_a_model_larger_than_the_gpus_says_how_many_it_takes(opened: Opened):
     at = opened(PAGE, plan_gpu="l4", plan_context="8192")
     sequence = 61 * 576 * 8192
-    fewest = next(n for n in range(1, 99) if Fraction(TOTAL, n) + OVERHEAD + sequence <= 24 * 10**9)
+    fewest = next(
+        n for n in range(1, 99) if Fraction(TOTAL, n) + OVERHEAD + sequence <= 23_034 * 2**20
+    )
     assert lead(at)[0] == f"{fewest} GPUs"
-    missing = (Fraction(TOTAL, 8) + OVERHEAD + sequence - 24 * 10**9) / Fraction(GIB)
+    missing = (Fraction(TOTAL, 8) + OVERHEAD + sequence - 23_034 * 2**20) / Fraction(GIB)
     assert f"8 × L4 lack {float(missing):.1f} GiB each" in plain(statement(at))
     assert "Nothing fits, so nothing is served." in speech(at)
     assert not at.error
@@ -51,9 +55,9 @@ def numbers_of(at) -> dict:
 
 
 def test_unknown_parameters_are_asked_for_and_nothing_is_lost(opened: Opened):
-    at = opened(
-        PAGE, plan_model="gemma-3n-e4b", plan_tensor="4", plan_data="2", plan_context="4096"
-    )
+    at = opened(PAGE, plan_tensor="4", plan_data="2", plan_context="4096")
+    config = MODELS["gemma-3n-e4b"].row["config"]
+    at.text_area(PASTED).input(json.dumps(dict(config))).run()
     assert not at.error
     sequence = kept_by_gemma_3n(4096)
     assert plain(lead(at)[0]) == f"{sequence / 2**20:.1f} MiB"
@@ -70,7 +74,7 @@ def test_unknown_parameters_are_asked_for_and_nothing_is_lost(opened: Opened):
     numbers_of(at)["plan_active"].set_value(700.0).run()
     assert "must not be more than" in plain(at.error[0].value)
     settings = at.session_state["settings"]
-    assert (settings["plan_model"], settings["plan_context"]) == ("gemma-3n-e4b", 4096)
+    assert settings["plan_context"] == 4096
 
 
 def kept_by_gemma_3n(context: int) -> int:
@@ -82,25 +86,25 @@ def kept_by_gemma_3n(context: int) -> int:
 
 
 def test_a_mixture_without_its_active_parameters_has_no_rate(opened: Opened):
-    at = opened(PAGE, plan_parameters="671")
+    at = opened(PAGE, plan_parameters="671.026404352")
     at.text_area(PASTED).input(json.dumps(V3 | {"n_routed_experts": 256})).run()
-    assert lead(at)[0] == "47 sequences"
+    assert lead(at)[0] == "56 sequences"
     assert "tokens a second" not in plain(statement(at))
     assert "Without that number its speed has no bound: fill in the box “Active, 10⁹”" in speech(at)
     assert "takes at least" not in speech(at)
     assert "is taken to use all" not in speech(at)
     assert not at.table
     assert not any("tokens/s" in str(chart.layout) for chart in charts(at))
-    numbers_of(at)["plan_active"].set_value(37.0).run()
-    assert f"at most {rate(47):,.0f} tokens a second" in plain(statement(at))
+    numbers_of(at)["plan_active"].set_value(ACTIVE / 1e9).run()
+    assert f"at most {rate(56):,.0f} tokens a second" in plain(statement(at))
 
 
 def test_a_pasted_configuration_is_planned_and_a_bad_one_keeps_the_page(opened: Opened):
-    at = opened(PAGE, plan_parameters="671", plan_active="37")
+    at = opened(PAGE, plan_parameters=str(TOTAL / 1e9), plan_active=str(ACTIVE / 1e9))
     at.text_area(PASTED).input(json.dumps(V3)).run()
-    assert lead(at)[0] == "47 sequences"
+    assert lead(at)[0] == "56 sequences"
     assert "serve deepseek_v3;" in plain(statement(at))
-    assert f"at most {rate(47):,.0f} tokens" in plain(statement(at))
+    assert f"at most {rate(56):,.0f} tokens" in plain(statement(at))
     at.text_area(PASTED).input('{"model_type": "<b>"').run()
     assert len(at.error) == 1
     assert not at.exception

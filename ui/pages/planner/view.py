@@ -175,10 +175,10 @@ def view() -> View:
     own = own_model.counted(s["plan_own"], PASTED)
     found = own or of_published(MODELS[s["plan_model"]])
     total, active = (BILLION * s[f"plan_{name}"] for name in ("parameters", "active"))
-    total = total or found.parameters
-    active = active or (found.active_of(total) if total else None)
     by = own_model.source(s["plan_own"], PASTED)
-    served = Served(found, "" if own else s["plan_model"], by, _plan(found, total, active))
+    served = Served(
+        found, "" if own else s["plan_model"], by, _plan(found, total or None, active or None)
+    )
     return View(served, _beside(found), s["plan_kv"])
 
 
@@ -188,17 +188,16 @@ def _beside(found: Found) -> Served | None:
     if key == NONE or MODELS[key].name == found.name:
         return None
     other = of_published(MODELS[key])
-    return Served(other, key, "", _plan(other, other.parameters, other.active))
+    return Served(other, key, "", _plan(other))
 
 
-def _plan(found: Found, parameters: float | None, active: float | None) -> Plan:
+def _plan(found: Found, parameters: float | None = None, active: float | None = None) -> Plan:
     s = settings()
-    if not parameters:
+    if not (parameters or found.parameters):
         raise UnsizedError(found)
     return Plan(
         **_placed(found),
-        parameters=parameters,
-        active=active,
+        **found.weights(parameters, active),
         gpu=s["plan_gpu"],
         context=s["plan_context"],
         weight_bytes=WEIGHTS[s["plan_weights"]],
