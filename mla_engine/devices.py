@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ class Device:
         dtype_bytes: width of the numbers that the rate of products is for.
         memory_bytes: of its main memory as its driver reports it, None where unknown.
         memory_source: where that is from.
-        narrow: bits of a number -> FLOP/s of products of such numbers, where it has them.
+        narrow: bits of a number, and FLOP/s of products of such numbers, where it has them.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Device:
     dtype_bytes: float = 2
     memory_bytes: float | None = None
     memory_source: str = ""
-    narrow: Mapping[int, float] = field(default_factory=dict)
+    narrow: tuple[tuple[int, float], ...] = ()
 
     def __post_init__(self) -> None:
         checks.positive("flops_per_second", self.flops_per_second)
@@ -49,7 +49,7 @@ class Device:
 
     def fastest(self, bits: float) -> float:
         """Return the FLOP/s of products of numbers no narrower than so many bits, the most."""
-        narrow = (rate for width, rate in self.narrow.items() if width >= bits)
+        narrow = (rate for width, rate in self.narrow if width >= bits)
         return max([self.flops_per_second, *narrow])
 
     def attainable(self, flops_per_byte: float) -> float:
@@ -78,7 +78,7 @@ def _gpus() -> dict[str, Device]:
             source=row["source"],
             memory_bytes=row["memory_mib"] * 2**20,
             memory_source=row["memory_source"],
-            narrow={bits: row[key] * 1e12 for bits, key in NARROW.items() if key in row},
+            narrow=tuple((bits, row[key] * 1e12) for bits, key in NARROW.items() if key in row),
         )
         for key, row in read_table("data", "devices.toml").items()
     }

@@ -32,8 +32,9 @@ class Preset:
     number: DeepSeek-V4's HCA beside its CSA, the linear attention of a hybrid. `max_context` is in
     tokens. `config.norm_eps` is 1e-6 for the latents' norms, as transformers has it in every MLA
     family; `rms_norm_eps` is the model's own figure, which vLLM uses there too. `parameters` is the
-    whole model's count as its name or report gives it, None where neither does. `notes` say what
-    is uncertain; `notes_in` has them by language, `notes` in English.
+    count of all weights, or, where it is `rounded`, what its name or report gives, None where
+    neither does. `notes` say what is uncertain; `notes_in` has them by language, `notes` in
+    English.
     """
 
     key: str
@@ -45,6 +46,7 @@ class Preset:
     max_context: int | None
     rms_norm_eps: float | None
     parameters: int | None
+    rounded: bool = False
     source: str
     notes_in: Mapping[str, str]
     not_modelled: tuple[str, ...]
@@ -116,6 +118,7 @@ def _preset(key: str, row: dict[str, Any]) -> Preset:
         max_context=row.get("max_context"),
         rms_norm_eps=row.get("rms_norm_eps"),
         parameters=row.get("parameters"),
+        rounded=row.get("rounded", False),
         source=row["source"],
         notes_in=MappingProxyType(row.get("notes", {})),
         not_modelled=tuple(row.get("not_modelled", ())),

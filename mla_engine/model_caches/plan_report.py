@@ -82,6 +82,7 @@ def _machine(plan: Plan) -> dict[str, Any]:
         "gpus": plan.gpus,
         "data": plan.data,
         "tensor": plan.gpus // plan.data,
+        "memory_source": device.memory_source,
         "memory_bytes_each": number(Fraction(device.memory_bytes)),
         "bytes_per_second_each": number(Fraction(device.bytes_per_second)),
         "flops_per_second_each": number(Fraction(plan.weights_flops_per_second)),

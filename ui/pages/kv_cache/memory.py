@@ -184,6 +184,7 @@ def _weights(view: View, scene: Scene, on: Serving) -> str:
     return t(
         "kv_cache.weights_counted",
         parameters=count(scene.preset.parameters),
+        rounded=t("kv_cache.rounded") if scene.preset.rounded else "",
         width=WIDTHS[view.weights],
         ranks=view.ranks,
         each=shown(view, on.rank_weight_bytes),

@@ -163,6 +163,11 @@ def assumed(view: View) -> list[str]:
     of_all = [
         t(f"planner.assumed_{about}") for about in ("peaks", "weights", "attention", "memory")
     ]
+    of_all += [
+        t("planner.rounded", model=name(one), total=count(one.plan.parameters))
+        for one in view.all
+        if one.plan.rounded
+    ]
     return of_all + [
         t("planner.all_active", model=name(one), total=count(one.plan.parameters))
         for one in view.all
