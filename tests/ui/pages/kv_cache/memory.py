@@ -94,8 +94,9 @@ def said(one: Side) -> list[str]:
     on, parameters, most = one.served(), one.preset.parameters, one.preset.max_context
     assert parameters  # what is said of models without is tested by themselves
     own, mha = _longest(one, on), _longest(one, one.served(one.mha))
+    about = ", a rounded count," if parameters % 10**8 == 0 else ""
     weights = (
-        f"Weights: {count(parameters)} parameters, a rounded count, × {BYTES[one.weights]} bytes "
+        f"Weights: {count(parameters)} parameters{about} × {BYTES[one.weights]} bytes "
         f"over {one.ranks} GPUs: {one.size(on.rank_weight_bytes)} on each."
     )
     bound = (
