@@ -211,6 +211,9 @@ def test_as_an_mla_that_can_be_absorbed(seen, rank):
     (sentence,) = [text for text in said(at) if text.startswith("One shared rotary key")]
     assert f"**{count(100 * found.share)} %** of what 2 rotated keys" in sentence
     assert plain(f"the output is off by **{floor}**.") in sentence
+    by_rank = lost[0].u > 2 * lost[-1].u and rank == 9
+    most = "cut off by the size of the latent" if by_rank else "mostly the rotation"
+    assert most in speech(at)
     here = f"With {rank} numbers, 8 of them for kR, it is off by **{error_percent(lost[0].u)}**."
     none = "With 5 numbers there is no room for a latent beside the 8 of kR."
     assert sentence.endswith(plain(here if rank == 9 else none))

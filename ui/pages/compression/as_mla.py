@@ -39,7 +39,7 @@ def section(view: View) -> None:
         prose.say(_says(view, found))
         if view.answers:
             prose.say(_answered(view))
-        _tell_how(view)
+        _tell_how(view, found)
     with picture:
         _picture(view, found)
 
@@ -120,12 +120,14 @@ def _says(view: View, found: Mapping[int, Loss]) -> str:
     return t("compression.mla_words", share=count(share), heads=heads, floor=floor) + here
 
 
-def _tell_how(view: View) -> None:
+def _tell_how(view: View, found: Mapping[int, Loss]) -> None:
     """Say how k_R and the latent are chosen, and show the text that they are fitted to."""
     tokens = fitting.tokens(view.source)
     key = "texts" if view.answers else "passage" if tokens else "weights"
     chosen = t(f"compression.mla_by_{key}", tokens=count(tokens))
-    prose.say(t("compression.mla_why", chosen=chosen))
+    at, whole = found.get(view.rank, _whole(found)), _whole(found)
+    most = t(f"compression.mla_most_{'rank' if at.u >= 2 * whole.u else 'rotation'}")
+    prose.say(t("compression.mla_why", chosen=chosen, most=most))
     if not tokens:
         return
     if view.rank > _rotary(view.source):
