@@ -47,23 +47,26 @@ class Gpu:
 def placed(data: int, batch: int, chance: random.Random, *, own: bool) -> list[Gpu]:
     """A step of a random placement; where `own`, no two sequences share an expert if they can."""
     gpus, ranks = [Gpu() for _ in range(GPUS)], GPUS // data
-    even = chance.random() < 0.5  # as engines deal, or anyhow
+    even = chance.random() < 0.5  # sequences in turn, experts where least is read; or anyhow
     groups = [n % data if even else chance.randrange(data) for n in range(batch)]
     for group in set(groups):
         sequences = groups.count(group)
         for gpu in gpus[group * ranks : (group + 1) * ranks]:
             gpu.read += Fraction(ATTENTION, ranks) + sequences * CACHE
             gpu.flops += Fraction(sequences * (2 * ATTENTION + SCORES), ranks)
+
+    def place() -> Gpu:
+        return min(gpus, key=lambda one: one.read) if even else chance.choice(gpus)
+
     for share in cuts(chance, even=even):
-        gpu = chance.choice(gpus) if not even else min(gpus, key=lambda one: one.read)
+        gpu = place()
         gpu.read += share * OTHERS
         gpu.flops += share * 2 * OTHERS * batch
     for _ in range(LAYERS):
-        home = [n % GPUS if even else chance.randrange(GPUS) for n in range(EXPERTS)]
-        chance.shuffle(home)
-        for expert, tokens in chosen(batch, chance, own=own).items():
-            gpus[home[expert]].read += OF_EXPERT
-            gpus[home[expert]].flops += tokens * 2 * OF_EXPERT
+        for tokens in chosen(batch, chance, own=own).values():
+            gpu = place()
+            gpu.read += OF_EXPERT
+            gpu.flops += tokens * 2 * OF_EXPERT
     return gpus
 
 
