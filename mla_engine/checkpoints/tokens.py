@@ -2,9 +2,8 @@
 
 A tokenizer needs no code of its repository: tokenizer.json holds the vocabulary and every rule, and
 of Kimi, which has none, the rules are known. Repositories that bring only a sentencepiece model or
-Python code are refused. Which tokens stand
-before and after a text is what tokenizer.json says, as transformers 5 has it; keys of
-tokenizer_config.json such as add_bos_token change nothing there.
+Python code are refused. Which tokens stand before and after a text is what tokenizer.json says, as
+transformers 5 has it; keys of tokenizer_config.json such as add_bos_token change nothing there.
 """
 
 from dataclasses import dataclass

@@ -45,15 +45,16 @@ def stored(files: Files, config: Mapping[str, Any]) -> Stored | None:
     Raises:
         CheckpointError: an index or a file that is damaged, named.
     """
+    paired = _paired(config)
     if SINGLE in files.names():
-        return _of_tensors(_tensors(files, SINGLE))
+        return _of_tensors(_tensors(files, SINGLE), paired)
     if (text := files.small_file(INDEX, MOST_INDEX_BYTES)) is None:
         return None
     index = parse_json(text, INDEX)
     places, metadata = index.get("weight_map"), index.get("metadata")
     names = sorted({str(file) for file in places.values()}) if isinstance(places, Mapping) else []
     if isinstance(files, LocalFiles) and names and set(names) <= {*files.names()}:
-        return _of_tensors(one for name in names for one in _tensors(files, name))
+        return _of_tensors((one for name in names for one in _tensors(files, name)), paired)
     total = metadata.get("total_size") if isinstance(metadata, Mapping) else None
     if not isinstance(total, int) or isinstance(total, bool) or total < 1:
         return None
@@ -85,7 +86,14 @@ def _tensors(files: Files, file: str) -> Iterator[tuple[str, str, int, int]]:
             raise CheckpointError("entry_lacks", where=f"{file}: tensor {name!r:.120}") from error
 
 
-def _of_tensors(tensors: Iterator[tuple[str, str, int, int]]) -> Stored:
+def _paired(config: Mapping[str, Any]) -> bool:
+    """Tell if experts are stored in 4 bits, two in a byte of type I8, as DeepSeek-V4's are."""
+    quantised = config.get("quantization_config")
+    places = (config, quantised if isinstance(quantised, Mapping) else {})
+    return any(place.get("expert_dtype") == "fp4" for place in places)
+
+
+def _of_tensors(tensors: Iterator[tuple[str, str, int, int]], paired: bool) -> Stored:
     """Add up tensors; scales have bytes and are no parameters."""
     n_bytes, of_bits, routed, packed = 0, Counter(), 0, 0
     for name, dtype, numbers, size in tensors:
@@ -95,7 +103,10 @@ def _of_tensors(tensors: Iterator[tuple[str, str, int, int]]) -> Stored:
         if dtype not in BITS:
             packed += size
             continue
-        of_bits[BITS[dtype]] += numbers
+        bits = BITS[dtype]
+        if paired and dtype == "I8" and ".experts." in name:
+            numbers, bits = 2 * numbers, 4
+        of_bits[bits] += numbers
         routed += numbers if ".experts." in name else 0
     total = of_bits.total()
     if packed * FEW > n_bytes or not total:

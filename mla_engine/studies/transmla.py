@@ -118,8 +118,9 @@ def converted(
             them, so that the weights alone decide.
         balance: the size that the rest of the keys and the values are brought to: "columns" is the
             mean norm of their columns, of the keys' other principal components and of the values
-            after the first d_head, as transmla/lora_qkv.py takes it (github.com/MuLabPKU/TransMLA,
-            cdd6f8e); "whole" is their Frobenius norm, which is the same in every basis.
+            after the first d_head (of all where there are no more), as lora_qkv.py takes it
+            (github.com/MuLabPKU/TransMLA, cdd6f8e, TransMLA_NeurIPS_2025/transmla); "whole" is
+            their Frobenius norm, which is the same in every basis.
 
     Raises:
         ValueError: a layer with something that MLA has no place for, named; another balance.
@@ -143,7 +144,8 @@ def converted(
         factor = float(values.norm() / rest.norm())
     elif float(rest.norm()):
         others = _others(layer, inputs, components) if turned else rest
-        columns = values[:, layer.config.d_head :] if turned else values
+        later = values[:, layer.config.d_head :]
+        columns = later if turned and later.shape[1] else values
         factor = float(columns.norm(dim=0).mean() / others.norm(dim=0).mean())
     stacked = torch.cat((factor * rest, values), dim=1)
     directions = torch.linalg.eigh(stacked.mT @ stacked).eigenvectors.flip(1)

@@ -140,3 +140,10 @@ def test_some_heads_are_brought_over_as_a_layer_of_theirs():
     )
     got, wanted = (converted(layer, H).layer(7)(H).u for layer in (part, alone))
     assert relative(got, wanted) < 1e-12
+
+
+def test_few_values_are_balanced_by_all_of_them():
+    layer = built(replace(GQA, n_kv_heads=2, d_value=3))
+    found = converted(layer, H)
+    assert 0 < found.balance < np.inf
+    assert losses(found, H, [found.most])[0].v < 1e-12

@@ -79,7 +79,7 @@ def test_keys_that_change_the_cache_are_followed(config: dict, expected: int):
 def test_an_unknown_key_is_no_number(key: dict, cache):
     ((name, value),) = key.items()
     full = f"{name}.kv_n_heads" if isinstance(value, dict) else name
-    assert f"not counted: {full} may change the cache" in cache(LLAMA_3_70B | key).refusal
+    assert f"not counted: what {full} would do to the cache" in cache(LLAMA_3_70B | key).refusal
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,25 @@ def test_scales_have_bytes_and_are_no_parameters(plan, tmp_path):
     assert plan(str(tmp_path), *asked).found["weight_bytes_each"] == 36
 
 
+@pytest.mark.parametrize("inside", [False, True])
+def test_two_numbers_of_an_expert_in_a_byte_are_two(tmp_path, inside):
+    """As transformers' finegrained_fp8.py has them for expert_dtype "fp4"."""
+    model = saved(tmp_path, torch.bfloat16)
+    path, said = tmp_path / "config.json", {"expert_dtype": "fp4"}
+    config = json.loads(path.read_text()) | ({"quantization_config": said} if inside else said)
+    path.write_text(json.dumps(config))
+    stored = {
+        name: w.data[..., ::2].to(torch.int8).contiguous() if ".experts." in name else w.data
+        for name, w in model.named_parameters()
+    }
+    save_file(stored, tmp_path / SINGLE)
+    found = find(str(tmp_path), weighed=True)
+    experts = sum(n for name, n in sized(model) if ".experts." in name)
+    assert (found.parameters, found.routed) == (model.num_parameters(), experts)
+    assert found.stored.bits == 4
+    assert found.stored.n_bytes == experts // 2 + 2 * (model.num_parameters() - experts)
+
+
 @pytest.mark.parametrize(
     "damage", [b"", b"\xff" * 8, b"\x02" + bytes(7) + b"[]", b"\x09" + bytes(7)]
 )

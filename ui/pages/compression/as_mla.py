@@ -124,7 +124,8 @@ def _tell_how(view: View, found: Mapping[int, Loss]) -> None:
     """Say how k_R and the latent are chosen, and show the text that they are fitted to."""
     tokens = fitting.tokens(view.source)
     key = "texts" if view.answers else "passage" if tokens else "weights"
-    chosen = t(f"compression.mla_by_{key}", tokens=count(tokens))
+    facts = {"tokens": count(tokens), "noise": count(100 * fitting.NOISE)}
+    chosen = t(f"compression.mla_by_{key}", **facts)
     at, whole = found.get(view.rank, _whole(found)), _whole(found)
     most = t(f"compression.mla_most_{'rank' if at.u >= 2 * whole.u else 'rotation'}")
     prose.say(t("compression.mla_why", chosen=chosen, most=most))
