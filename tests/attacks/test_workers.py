@@ -142,7 +142,6 @@ def test_messages_name_no_folder_of_the_server(made, models, tmp_path):
         made(gone),
         RealLayer(str(tmp_path / "x"), "", 0, TEXT),
         replace(made(lambda _: None), activations="none.safetensors"),
-        RealLayer(str(models / "absent"), "", 0, TEXT),
     ):
         assert str(models) not in str(refusal(replace(loaded, layer=3)))
 

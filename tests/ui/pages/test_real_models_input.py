@@ -122,7 +122,7 @@ def test_every_note_of_a_plan_has_its_sentence():
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("absent", "there is no folder"),
+        ("absent", "is not a folder that may be read"),
         ("../outside", "lies outside the folders that this server reads"),
         ("<b>bold</b>", "<b>bold</b>"),
         ("nobody/nothing", "the Hub cannot be reached"),
