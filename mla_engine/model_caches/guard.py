@@ -8,7 +8,7 @@ from mla_engine.model_caches.keys import Keys, UncountedError, some
 
 SMELLS = re.compile(
     r"attention|attn|head|cache|shar|window|sliding|kv|mla(?!_explorer)|use_cla|cla_|quer|swa_"
-    r"|[mg]qa|override|sparse_config"
+    r"|[mg]qa|override|sparse_config|compress_r|yoco|d_state|state_size"
 )
 HARMLESS = re.compile(  # of any type: numbers, biases, experts, query heads, the way to compute
     r"dropout|pdrop|bias|expert|norm|scal|softmax|softcap|sinks?$|multiplier|temperature|embedding"

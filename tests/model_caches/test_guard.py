@@ -74,6 +74,9 @@ def test_keys_that_change_the_cache_are_followed(config: dict, expected: int):
         {"attention_chunk_size": 9},
         {"attn_config": {"kv_n_heads": 2}},
         {"cross_layer_attention_sharing": False},
+        {"compress_ratios": [4, 128]},
+        {"mamba_d_state": 16},
+        {"yoco": True},
     ],
 )
 def test_an_unknown_key_is_no_number(key: dict, cache):
