@@ -26,7 +26,8 @@ from ui.settings.parsers import (
 from ui.settings.sizes import CONTEXTS, divisors, longest
 from ui.settings.state import at_most, chosen, nearest, settings
 
-SIZED = re.compile(r"\d[BM]\b")  # readers know these models by it
+SIZED = re.compile(r"(\d+(?:\.\d+)?)([BM])\b")  # readers know these models by it
+SCALES = {"B": 10**9, "M": 10**6}
 LEFT, RIGHT, CONTEXT = "deepseek-v3", "llama-3.1-405b", 2**17
 TOPICS = "context", "memory", "layouts", "parallel", "formula"
 OF_ONE_KIND = "layouts", "formula"  # topics that look into one layer
@@ -46,17 +47,19 @@ def contrast(preset: str) -> str:
     others = [
         key for key, one in PRESETS.items() if _plain(one) and (_kind(one) is mla) == with_mla
     ]
-    size = (ours if _sized(ours) else PRESETS[LEFT]).parameters
-    return min(others, key=lambda key: abs(log(PRESETS[key].parameters / size)))
+    size = _said_size(ours) or _said_size(PRESETS[LEFT])
+    return min(others, key=lambda key: abs(log(_said_size(PRESETS[key]) / size)))
 
 
 def _plain(one: Preset) -> bool:
     """Tell if its name says its size, and each of its layers keeps as much, all of it counted."""
-    return _sized(one) and not one.not_modelled and not one.beside
+    return bool(_said_size(one)) and not one.not_modelled and not one.beside
 
 
-def _sized(one: Preset) -> bool:
-    return bool(SIZED.search(one.name) and one.parameters)
+def _said_size(one: Preset) -> float:
+    """Return the parameters that its name says, 0 where it says none."""
+    said = SIZED.search(one.name)
+    return float(said[1]) * SCALES[said[2]] if said else 0
 
 
 def _kind(one: Preset) -> Mechanism:
