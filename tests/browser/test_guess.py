@@ -60,7 +60,7 @@ def test_a_guess_by_keyboard_moves_nothing_and_is_remembered(show, app_url):
     assert page.locator(LEAD).evaluate(VEIL) == "none"  # it was seen already
 
     walk(page, f"{app_url}/planner?lang=en&plan_context=8192")  # a link: the answer is in sight
-    expect(told).to_contain_text("It is 191 sequences.")
+    expect(told).to_contain_text("It is 224 sequences.")
     expect(page.locator(f"{CARD} input")).to_have_count(0)
     assert page.locator(LEAD).evaluate(VEIL) == "none"
     page.locator(f"{CARD} .again").click()
