@@ -42,7 +42,7 @@ def refuse_unknown(keys: Keys, row: Mapping[str, Any]) -> None:
     known = {*keys.asked, *_words(row), *row.get("defaults", ())}
     known |= {key for key, value in row.get("only", {}).items() if keys.get(key) == value}
     for switch, silent in SWITCHES.items():
-        known |= {switch, *silent} if config.get(switch) is False else set()
+        known |= {switch, *silent} if keys.get(switch) is False else set()
     known |= set(LISTED) if config.get("layer_types") is not None else set()
     known |= set(LISTED[1:]) if config.get("sliding_window") is None else set()
     known |= set(LATENT) if "kv_lora_rank" in keys.asked else set()

@@ -49,11 +49,15 @@ LITTLE = {
     "qwen2_audio": {"model_type": "qwen2", "intermediate_size": 11_008, "vocab_size": 156_032},
     "llava_onevision": {"model_type": "qwen2", "num_key_value_heads": 4},
     "pixtral": {"model_type": "mistral", "max_position_embeddings": 8192},
-}
+    "got_ocr2": {"model_type": "qwen2", "sliding_window": 9, "max_window_layers": 20},
+    "internvl": SHARED | {
+        "model_type": "qwen3", "head_dim": 128, "sliding_window": 9, "max_window_layers": 1,
+    },
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("model_type", LITTLE)
-def test_sizes_that_are_left_out_inside_are_those_of_the_class(model_type: str):
+def test_keys_that_are_left_out_inside_are_those_of_the_class(model_type: str):
     inner = LITTLE[model_type]
     theirs = CONFIG_MAPPING[inner["model_type"]](**inner).to_dict()
     counted = read({"model_type": model_type, "text_config": inner})
