@@ -153,7 +153,7 @@ class Plan:
     @property
     def routed(self) -> bool:
         """Tell if it is known what a batch touches that shares no expert."""
-        known = self.bounded and self.active is not None and self.model.experts is not None
+        known = self.active is not None and self.model.experts is not None
         return known and self.active < self.parameters and self.model.mixture is not False
 
     def touched(self, batch: int, *, spread: bool) -> Fraction:
@@ -282,8 +282,9 @@ class Plan:
 
     def _weights(self, parameters: Fraction, groups: int) -> Fraction:
         """Return their bytes of each GPU in the mean, attention's in so many groups."""
-        n = self._attention(parameters) * (groups - 1) + parameters
-        return n / self.gpus * Fraction(self.weight_bytes)
+        attention = Fraction(self.model.attention_parameters)
+        each = sharing.parameters_each(parameters, attention, self.gpus, groups)
+        return each * Fraction(self.weight_bytes)
 
     def _reading(self, n_bytes: Fraction) -> Fraction:
         return n_bytes / Fraction(self.device.bytes_per_second)

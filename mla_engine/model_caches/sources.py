@@ -4,7 +4,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 from mla_engine.checkpoints.config_json import config_of, parse_json
@@ -54,10 +53,6 @@ class Found:
     stored: Stored | None = None
     storage: Storage = BF16
 
-    def active_of(self, parameters: float) -> int | None:
-        """Its active parameters beside another count of the whole; None where that is no more."""
-        return self.active if self.active and self.active < parameters else None
-
     def weights(self, parameters: float | None, active: float | None) -> dict[str, Any]:
         """Return a plan's arguments on weights: its own counts where none are given.
 
@@ -67,12 +62,11 @@ class Found:
         whole = self.parameters if parameters is None else parameters
         if whole is None:
             raise UncountedError("no_parameters", name=self.name)
-        own = parameters is None and active is None
-        routed = self.routed if own and whole == self.parameters else None
+        own = self.active if self.active and self.active < whole else None
         return {
             "parameters": whole,
-            "active": self.active_of(whole) if active is None else active,
-            "routed_parameters": routed,
+            "active": own if active is None else active,
+            "routed_parameters": self.routed if parameters is None and active is None else None,
             "rounded": self.rounded and parameters is None,
         }
 
@@ -92,7 +86,8 @@ def find(source: str, revision: str | None = None, *, weighed: bool = False) -> 
         return of_text(sys.stdin.buffer.read(MOST_CONFIG_BYTES + 1))
     if (path := existing(source)) is not None:
         if not path.is_dir():
-            return _of_file(source, path)
+            data = at_most(path, path.name, MOST_CONFIG_BYTES)
+            return of_config(source, parse_json(data, path.name))
         return _of_files(source, LocalFiles(path), weighed=weighed)
     if (known := named(source)) is not None:
         return of_published(known)
@@ -149,7 +144,3 @@ def _of_files(name: str, files: Files, *, weighed: bool) -> Found:
         return found
     said = {"parameters": weights.parameters, "routed": weights.routed}
     return replace(found, stored=weights, **said)
-
-
-def _of_file(name: str, path: Path) -> Found:
-    return of_config(name, parse_json(at_most(path, path.name, MOST_CONFIG_BYTES), path.name))
