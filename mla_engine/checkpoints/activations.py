@@ -19,6 +19,7 @@ from mla_engine.checkpoints.convert import check_finite
 from mla_engine.checkpoints.errors import CheckpointError, unreadable, usable
 from mla_engine.checkpoints.files import existing
 from mla_engine.checkpoints.safetensors_file import FULL
+from mla_engine.checkpoints.safetensors_header import LENGTH_BYTES, header_bytes
 from mla_engine.checkpoints.tokens import MOST_CHARACTERS, MOST_TOKENS, visible
 from mla_engine.refusals import Phrase
 
@@ -54,8 +55,8 @@ def read_activations(file: str | Path | bytes, d_model: int, layer: int) -> Acti
 
 
 def _read(stream: BinaryIO, size: int, name: str, d_model: int, layer: int) -> Activations:
-    prefix = stream.read(safetensors_file.LENGTH_BYTES)
-    length = safetensors_file.header_bytes(prefix, name, size, MOST_HEADER_BYTES)
+    prefix = stream.read(LENGTH_BYTES)
+    length = header_bytes(prefix, name, size, MOST_HEADER_BYTES)
     entries, metadata = safetensors_file.header_and_metadata(stream.read(length), name, size)
     entry = entries.get("h")
     if entry is None or entry.dtype not in FULL:

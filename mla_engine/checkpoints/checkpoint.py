@@ -21,10 +21,14 @@ from mla_engine.checkpoints.files import (
 )
 from mla_engine.checkpoints.other_kinds import check_kind
 from mla_engine.checkpoints.safetensors_file import TensorEntry
+from mla_engine.checkpoints.safetensors_header import (
+    INDEX,
+    MOST_INDEX_BYTES,
+    SINGLE,
+    read_header,
+)
 from mla_engine.refusals import Phrase, linked
 
-INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
-MOST_INDEX_BYTES = 40_000_000  # DeepSeek-V3's has 9 million, Kimi-K2-Thinking's 24
 MOST_FILE_BYTES = 64_000_000  # Gemma's tokenizer.json has 34 million
 MOST_SHARDS = 4_000
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
@@ -149,10 +153,7 @@ class Checkpoint:
         if file in self._read_headers:
             return
         size = self._source.size(file)
-        first = Span(file, 0, min(size, safetensors_file.LENGTH_BYTES))
-        [prefix] = self._source.read([first], lambda _: None)
-        length = safetensors_file.header_bytes(prefix, file, size)
-        [header] = self._source.read([Span(file, first.stop, first.stop + length)], lambda _: None)
+        header = read_header(self._source, file, size)
         found = safetensors_file.parse_header(header, file, size)
         safetensors_file.check_count(len(self._entries) + len(found), file)
         for name in self._entries.keys() & found.keys():

@@ -15,11 +15,9 @@ import torch
 
 from mla_engine.checkpoints.config_json import parse_json
 from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.checkpoints.other_kinds import check_kind
+from mla_engine.checkpoints.safetensors_header import LENGTH_BYTES
 
-MOST_HEADER_BYTES = 25_000_000  # all 92,000 tensors of DeepSeek-V3 in one file would take 11 MB
 MOST_TENSORS = 400_000  # of one checkpoint; Kimi-K2-Thinking has 208,000
-LENGTH_BYTES = 8
 FULL = ("F64", "F32", "BF16", "F16")  # dtypes whose numbers are the weights themselves
 MOST_SIZE, MOST_AXES = 2**63, 64
 DTYPES = {
@@ -57,22 +55,6 @@ class TensorEntry:
     def n_bytes(self) -> int:
         """Its size on disk."""
         return self.stop - self.start
-
-
-def header_bytes(prefix: bytes, file: str, size: int, most: int = MOST_HEADER_BYTES) -> int:
-    """Return the length of the header that follows a file's first 8 bytes.
-
-    Raises:
-        CheckpointError: a file of another kind, one shorter than that, or an absurd length.
-    """
-    check_kind(prefix, file)
-    if len(prefix) < LENGTH_BYTES or size < LENGTH_BYTES:
-        raise CheckpointError("short_file", file=file, size=size)
-    length = int.from_bytes(prefix[:LENGTH_BYTES], "little")
-    most = min(most, size - LENGTH_BYTES)
-    if length > most:
-        raise CheckpointError("long_header", file=file, length=length, most=most)
-    return length
 
 
 def _is_size(value: object) -> bool:

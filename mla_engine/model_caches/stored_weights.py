@@ -12,10 +12,14 @@ from typing import Any
 
 from mla_engine.checkpoints.config_json import parse_json
 from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.checkpoints.files import Files, LocalFiles, Span
+from mla_engine.checkpoints.files import Files, LocalFiles
+from mla_engine.checkpoints.safetensors_header import (
+    INDEX,
+    MOST_INDEX_BYTES,
+    SINGLE,
+    read_header,
+)
 
-SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
-MOST_INDEX_BYTES, MOST_HEADER_BYTES, LENGTH_BYTES = 40_000_000, 25_000_000, 8
 BITS = {"F64": 64, "F32": 32, "BF16": 16, "F16": 16, "F8_E4M3": 8, "F8_E5M2": 8, "I8": 8}
 OF_CONFIG = {"float32": 4, "bfloat16": 2, "float16": 2}  # bytes of a number
 SCALES = ("scale", "scales", "scale_inv", "scale_2", "absmax")  # ends of names
@@ -66,16 +70,8 @@ def stored(files: Files, config: Mapping[str, Any]) -> Stored | None:
 
 def _tensors(files: Files, file: str) -> Iterator[tuple[str, str, int, int]]:
     """Yield name, type, numbers and bytes of each tensor by the header of a file."""
-    size = files.size(file)
-    if size < LENGTH_BYTES:
-        raise CheckpointError("short_file", file=file, size=size)
-    [prefix] = files.read([Span(file, 0, LENGTH_BYTES)], lambda _: None)
-    length = int.from_bytes(prefix, "little")
-    if length > (most := min(MOST_HEADER_BYTES, size - LENGTH_BYTES)):
-        raise CheckpointError("long_header", file=file, length=length, most=most)
-    span = Span(file, LENGTH_BYTES, LENGTH_BYTES + length)
-    [header] = files.read([span], lambda _: None)
-    rows = parse_json(bytes(header), f"{file} (header)")
+    header = read_header(files, file, files.size(file))
+    rows = parse_json(header, f"{file} (header)")
     for name, row in rows.items():
         if name == "__metadata__":
             continue

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from mla_engine.checkpoints import CheckpointError, open_checkpoint
-from mla_engine.checkpoints.checkpoint import INDEX
+from mla_engine.checkpoints.safetensors_header import INDEX
 from tests.checkpoints.conftest import SHARDS
 from tests.checkpoints.serving import COMMIT, Handler, serving
 

@@ -10,8 +10,8 @@ from transformers import AutoModelForCausalLM, MixtralConfig
 from transformers.modeling_utils import PreTrainedModel
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
+from mla_engine.checkpoints.safetensors_header import INDEX, SINGLE
 from mla_engine.model_caches.sources import find
-from mla_engine.model_caches.stored_weights import INDEX, SINGLE
 
 SIZES = {
     "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -102,3 +102,5 @@ def test_a_damaged_file_is_named(plan, tmp_path, damage):
     header = json.dumps({"a": {"dtype": "BF16"}}).encode()
     (tmp_path / SINGLE).write_bytes(len(header).to_bytes(8, "little") + header)
     assert "tensor 'a'" in plan(str(tmp_path)).refusal
+    (tmp_path / SINGLE).write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    assert "Git LFS" in plan(str(tmp_path)).refusal
