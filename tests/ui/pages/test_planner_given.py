@@ -20,7 +20,7 @@ from tests.ui.pages.test_planner import (
     rate,
     room,
 )
-from tests.ui.screen import charts, lead, plain, speech, statement
+from tests.ui.screen import charts, csv, lead, plain, speech, statement
 from ui.pages.planner.view import PASTED
 
 
@@ -75,6 +75,16 @@ def test_unknown_parameters_are_asked_for_and_nothing_is_lost(opened: Opened):
     assert "must not be more than" in plain(at.error[0].value)
     settings = at.session_state["settings"]
     assert settings["plan_context"] == 4096
+
+
+def test_without_known_parameters_a_name_is_drawn_as_it_is(opened: Opened, downloads: dict):
+    at = opened(PAGE)
+    at.text_area(PASTED).input(json.dumps(V3)).run()
+    (memory,) = charts(at)
+    assert memory.layout["yaxis"]["ticktext"] == ["deepseek_v3"]
+    assert "deepseek_v3: cache of one sequence" in memory.alt
+    assert csv(downloads["mla_plan_cache.csv"])["model"].tolist() == ["deepseek_v3"]
+    assert "deepseek_v3 does not say how many parameters it has" in speech(at)
 
 
 def kept_by_gemma_3n(context: int) -> int:

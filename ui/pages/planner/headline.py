@@ -79,8 +79,9 @@ def no_active(served: Served) -> str:
 
 def waits(view: Unsized) -> tuple[str, str, str]:
     """Say what a sequence keeps of a model without known weights, and which box asks for them."""
-    said = {"model": view.name, "gpu": view.gpu.name, "context": count(view.context)}
-    look = t("planner.look_unsized", box=t("planner.parameters"), model=view.name)
+    model = spoken(view.name, view.own)
+    said = {"model": model, "gpu": view.gpu.name, "context": count(view.context)}
+    look = t("planner.look_unsized", box=t("planner.parameters"), model=model)
     return tied_size(view.sequence_bytes), t("planner.line_unsized", **said), look
 
 

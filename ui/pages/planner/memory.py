@@ -1,6 +1,5 @@
 """The memory of one GPU in a picture and sentences: weights, overhead, cache, free."""
 
-import html
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -39,8 +38,7 @@ def draw(view: View) -> None:
 
 def draw_unsized(view: Unsized) -> None:
     """Draw one GPU with the cache of one sequence, where the weights are not known."""
-    label = html.escape(view.name, quote=False)
-    fig = _bars([label], {"cache": [view.sequence_bytes]}, view.gpu)
+    fig = _bars([view.label], {"cache": [view.sequence_bytes]}, view.gpu)
     said = {"memory": size(view.gpu.memory_bytes), "cache": size(view.sequence_bytes)}
     alt = t("planner.alt_unsized", **said, model=view.name)
     data, file = partial(_table_unsized, view), "mla_plan_cache.csv"

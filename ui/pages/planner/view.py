@@ -80,7 +80,7 @@ class Served:
     @property
     def label(self) -> str:
         """Its name for charts: a stranger's is no markup."""
-        return html.escape(drawn(self.found.name), quote=False)
+        return _label(self.found.name)
 
     def batches(self, contexts: tuple[int, ...], data: int | None = None) -> list[int]:
         """The largest batch at each length, with other groups where they are given."""
@@ -125,9 +125,15 @@ class Unsized:
     """The cache of a model whose weights are not known, of one sequence on the chosen GPUs."""
 
     name: str
+    own: str  # as of `Served`
     placing: Placing
     gpu: Device
     context: int
+
+    @property
+    def label(self) -> str:
+        """Its name for charts, as of `Served`."""
+        return _label(self.name)
 
     @property
     def sequence_bytes(self) -> float:
@@ -212,6 +218,10 @@ def _placed(found: Found) -> dict[str, object]:
     return {"model": found.model, "storage": storage(s["plan_kv"]), **gpus}
 
 
+def _label(name: str) -> str:
+    return html.escape(drawn(name), quote=False)
+
+
 def spoken(name: str, own: str) -> str:
     """Return a model's name for a sentence: one of the reader's own may hold anything."""
     return safe(name) if own and not named(own) else name
@@ -223,4 +233,4 @@ def unsized(error: ValueError | None) -> Unsized | None:
         return None
     s, placing = settings(), Placing(**_placed(error.found))
     own = own_model.source(s["plan_own"], PASTED)
-    return Unsized(spoken(error.found.name, own), placing, GPUS[s["plan_gpu"]], s["plan_context"])
+    return Unsized(error.found.name, own, placing, GPUS[s["plan_gpu"]], s["plan_context"])
