@@ -70,6 +70,7 @@ def test_unknown_parameters_are_asked_for_and_nothing_is_lost(opened: Opened):
     numbers_of(at)["plan_parameters"].set_value(8.0).run()
     assert not at.error
     assert lead(at)[0].endswith("sequences")
+    assert "each token is taken to use all 8,000,000,000 parameters" in speech(at)
     assert at.query_params["plan_data"] == "2"
     numbers_of(at)["plan_active"].set_value(700.0).run()
     assert "must not be more than" in plain(at.error[0].value)
