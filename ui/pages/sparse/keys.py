@@ -11,8 +11,7 @@ from ui.parts import charts, prose, trained_layer
 from ui.parts.control import control
 from ui.settings import state
 from ui.words.numbers import count, share
-from ui.words.text import safe, t
-from ui.words.text import sentences as in_a_row
+from ui.words.text import safe, sentences, t
 
 pd = LazyModule("pandas")
 
@@ -66,7 +65,7 @@ def _under(view: View) -> str:
             keys=count(view.chosen.keys),
             **facts,
         )
-    return in_a_row((said, _next(view)))
+    return sentences((said, _next(view)))
 
 
 def _next(view: View) -> str:

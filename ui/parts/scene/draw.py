@@ -118,7 +118,6 @@ def _words(scene: Scene) -> dict[str, Any]:
         "number": amount(scene.cached),
         "each": t(_each(scene), fixed=count(scene.fixed)),
         "mha": t("scene.mha", numbers=count(scene.mha)),
-        "torn": t("scene.torn"),
         "kept": [
             t("scene.kept_one" if n == 1 else "scene.kept", tokens=n, numbers=count(scene.held(n)))
             for n in range(shown + 1)
