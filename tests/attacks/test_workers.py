@@ -141,9 +141,14 @@ def test_messages_name_no_folder_of_the_server(made, models, tmp_path):
     for loaded in (
         made(gone),
         RealLayer(str(tmp_path / "x"), "", 0, TEXT),
+        RealLayer(str(models / "absent"), "", 0, TEXT),
+        RealLayer("models/absent", "", 0, TEXT),
         replace(made(lambda _: None), activations="none.safetensors"),
     ):
-        assert str(models) not in str(refusal(replace(loaded, layer=3)))
+        typed = repr(loaded.location)[:120]  # as much of it as a message quotes
+        said = str(refusal(replace(loaded, layer=3))).replace(typed, "", 1)
+        assert str(models) not in said
+        assert str(ROOT) not in said
 
 
 @pytest.fixture
