@@ -13,6 +13,7 @@ from mla_engine.refusals import Phrase
 
 REPOSITORY = re.compile(r"[\w-][\w.-]{0,95}/[\w.-]{1,96}", re.ASCII)  # of the Hub: owner/name
 CONFIG = "config.json"
+FOLDERS = "models/"  # so begins a name of the app's own folders, there or not, and no repository's
 MOST_CONFIG_BYTES = 2_000_000  # published ones have some thousand
 CHUNK_BYTES = 2**22  # progress is reported, and reading can be stopped, after each
 Report = Callable[[int], None]
@@ -129,6 +130,8 @@ def repository_files(name: str, revision: str | None = None, **access: Any) -> F
     """
     if not isinstance(name, str) or not REPOSITORY.fullmatch(name):
         raise CheckpointError("no_repository_name", name=name)
+    if name.startswith(FOLDERS):
+        raise CheckpointError("no_such_folder", name=name)
     hub = import_module("mla_engine.checkpoints.hub")  # a folder is read without its packages
     return hub.HubFiles(name, revision or None, **access)
 

@@ -84,16 +84,17 @@ def find(source: str, revision: str | None = None, *, weighed: bool = False) -> 
     """
     if source == "-":
         return of_text(sys.stdin.buffer.read(MOST_CONFIG_BYTES + 1))
-    if (path := existing(source)) is not None:
+    name = source.strip()
+    if (path := existing(source) or existing(name)) is not None:
         if not path.is_dir():
             data = at_most(path, path.name, MOST_CONFIG_BYTES)
             return of_config(source, parse_json(data, path.name))
         return _of_files(source, LocalFiles(path), weighed=weighed)
     if (known := named(source)) is not None:
         return of_published(known)
-    if not REPOSITORY.fullmatch(source):
+    if not REPOSITORY.fullmatch(name):
         raise no_source(source)
-    return _of_files(source, repository_files(source, revision), weighed=weighed)
+    return _of_files(name, repository_files(name, revision), weighed=weighed)
 
 
 def of_text(data: bytes) -> Found:

@@ -12,8 +12,6 @@ import pytest
 from mla_engine.checkpoints.files import MOST_CONFIG_BYTES
 from mla_engine.command import REFUSED, main
 from mla_engine.model_caches import MODELS, read
-from tests.checkpoints.conftest import empty_cache  # noqa: F401 - a fixture
-from tests.checkpoints.serving import serving
 from tests.model_caches.published import GLM_5_2, KIMI_K3, LLAMA_3_70B, V3, V3_2, V4_FLASH
 
 ROOT = Path(__file__).parents[2]
@@ -138,16 +136,6 @@ def test_a_folder_and_standard_input_say_the_same(cache, tmp_path, monkeypatch):
     found.append(cache("-", "--json").found)
     assert len({one.pop("model") for one in found}) == 3
     assert found[0] == found[1] == found[2]
-
-
-def test_of_a_repository_config_json_alone_is_read(cache, tmp_path, monkeypatch, empty_cache):  # noqa: F811
-    (tmp_path / "config.json").write_text(json.dumps(V3_2), "utf-8")
-    (tmp_path / "model.safetensors").write_bytes(b"weights")
-    with serving(tmp_path) as hub:
-        monkeypatch.setenv("HF_ENDPOINT", hub.address)
-        assert cache("who/model", "--json").found["stored_bytes_per_token"] == 85_888
-        assert "no such repository" in cache("who/missing").refusal
-    assert {path.rpartition("/")[2] for _, path, _ in hub.asked} == {"main", "config.json"}
 
 
 @pytest.mark.parametrize(
