@@ -14,7 +14,7 @@ from mla_engine.refusals import Phrase
 REPOSITORY = re.compile(r"[\w-][\w.-]{0,95}/[\w.-]{1,96}", re.ASCII)  # of the Hub: owner/name
 CONFIG = "config.json"
 FOLDERS = "models/"  # so begins a name of the app's own folders, there or not, and no repository's
-MOST_CONFIG_BYTES = 2_000_000  # published ones have some thousand
+MOST_CONFIG_BYTES = 6_000_000  # most have some thousand, one that lists quantised experts 4 million
 CHUNK_BYTES = 2**22  # progress is reported, and reading can be stopped, after each
 Report = Callable[[int], None]
 

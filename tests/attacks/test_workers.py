@@ -14,10 +14,11 @@ from mla_engine import PRESETS, checkpoints
 from mla_engine.checkpoints import CheckpointError, safetensors_file, tokens
 from tests.attacks import hostile
 from tests.checkpoints.serving import serving
+from tests.model_caches.published import listed
 from tests.ui.conftest import opened  # noqa: F401, a fixture
 from tests.ui.screen import statement
 from ui import ROOT
-from ui.engine import real_layer
+from ui.engine import own_model, real_layer
 from ui.engine.real_layer import RealLayer
 from ui.engine.workers import limits, messages
 from ui.engine.workers.pool import POOL
@@ -149,6 +150,17 @@ def test_messages_name_no_folder_of_the_server(made, models, tmp_path):
         said = str(refusal(replace(loaded, layer=3))).replace(typed, "", 1)
         assert str(models) not in said
         assert str(ROOT) not in said
+
+
+def test_a_config_of_megabytes_crosses_without_what_it_lists(models, demo):
+    folder = models / "listed"
+    folder.mkdir()
+    config = json.loads((Path(demo) / "config.json").read_text("utf-8"))
+    own = {"quantization_config": listed() | {"kv_cache_scheme": {"num_bits": 8, "type": "float"}}}
+    (folder / "config.json").write_text(json.dumps(config | own), "utf-8")
+    found = own_model.config_of(str(folder))
+    assert found.pop("quantization_config").keys() == {"quant_method", "kv_cache_scheme"}
+    assert found == config
 
 
 @pytest.fixture

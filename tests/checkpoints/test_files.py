@@ -67,7 +67,7 @@ def test_refuses_what_is_no_model(tmp_path, model_folder):
     for text, words in (
         ("{", "config.json is not readable JSON"),
         ("[]", "config.json holds a JSON list"),
-        ("{}" + " " * 2_000_000, "config.json (2,000,002 bytes) is larger than 2,000,000"),
+        ("{}" + " " * 6_000_000, "config.json (6,000,002 bytes) is larger than 6,000,000"),
     ):
         (model_folder / "config.json").write_text(text)
         refused(model_folder, words)

@@ -39,3 +39,17 @@ LLAMA_3_70B = {
     "model_type": "llama", "num_hidden_layers": 80, "num_attention_heads": 64,
     "num_key_value_heads": 8, "hidden_size": 8192,
 }  # fmt: skip
+
+
+def listed(n_experts: int = 384) -> dict[str, list[str]]:
+    """What a quantised model of so many experts a layer lists name by name, 4 MB of 384."""
+    names = ("gate_proj", "up_proj", "down_proj")
+    return {
+        "quant_method": "compressed-tensors",
+        "ignore": [
+            f"model.layers.{layer}.mlp.experts.{expert}.{name}"
+            for layer in range(1, 61)
+            for expert in range(n_experts)
+            for name in names
+        ],
+    }

@@ -12,7 +12,15 @@ import pytest
 from mla_engine.checkpoints.files import MOST_CONFIG_BYTES
 from mla_engine.command import REFUSED, main
 from mla_engine.model_caches import MODELS, read
-from tests.model_caches.published import GLM_5_2, KIMI_K3, LLAMA_3_70B, V3, V3_2, V4_FLASH
+from tests.model_caches.published import (
+    GLM_5_2,
+    KIMI_K3,
+    LLAMA_3_70B,
+    V3,
+    V3_2,
+    V4_FLASH,
+    listed,
+)
 
 ROOT = Path(__file__).parents[2]
 SHORT = LLAMA_3_70B | {"max_position_embeddings": 8192}
@@ -378,6 +386,12 @@ def test_a_file_that_is_no_config_is_refused(cache, tmp_path, text):
     file = tmp_path / "x.json"
     file.write_bytes(text)
     assert len(cache(str(file)).refusal) < 400
+
+
+def test_a_file_whose_bulk_lists_what_is_quantised_is_read(cache):
+    config = V3_2 | {"quantization_config": listed()}
+    assert 3_000_000 < len(json.dumps(config)) < MOST_CONFIG_BYTES
+    assert cache(config, "--json").found == cache(V3_2, "--json").found
 
 
 @pytest.mark.parametrize(

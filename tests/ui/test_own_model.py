@@ -16,7 +16,7 @@ from mla_engine.given_preset import given_preset
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.checkpoints.serving import serving
 from tests.checkpoints.test_own_preset import FORGED, KIMI, OWN
-from tests.model_caches.published import LLAMA_3_70B, V3
+from tests.model_caches.published import LLAMA_3_70B, V3, listed
 from tests.ui.controls import link, pressed
 from tests.ui.screen import plain, refusal
 from ui.engine import shared_cache
@@ -204,3 +204,15 @@ def test_the_cache_page_takes_a_dropped_file_and_shows_it_everywhere(opened):
     key = at.session_state["settings"]["preset"]
     assert preset_of(key).config == preset_of_config(OWN, "").config
     assert at.session_state["settings"]["kv_left"] == key
+
+
+def test_a_file_of_megabytes_that_list_what_is_quantised_is_taken(opened):
+    at = opened("pages/kv_cache.py")
+    long = json.dumps(OWN | {"quantization_config": listed()}, indent=0).encode()
+    assert len(long) > 3_000_000
+    at.file_uploader(key="kv_config:file").set_value(
+        ("config.json", long, "application/json")
+    ).run()
+    assert any("** stores **25,792 B**" in one.value for one in at.main.markdown)
+    pressed(at, "Show it on every page")
+    assert preset_of(at.session_state["settings"]["preset"]).config == preset_of(KEY).config

@@ -1,6 +1,7 @@
 """A model of the reader's own: by the name of a repository, by a config.json, or of typed sizes."""
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 from mla_engine import PRESETS, mechanisms
@@ -11,7 +12,7 @@ from mla_engine.config import AttentionConfig
 from mla_engine.given_preset import given_preset, plain
 from mla_engine.model_caches import UncountedError
 from mla_engine.model_caches.models import named
-from mla_engine.model_caches.sources import Found, no_source, of_config, of_published
+from mla_engine.model_caches.sources import Found, no_source, of_config, of_published, of_text
 from ui.engine import folders, real_layer, shared_cache
 from ui.engine.model import Model, built
 from ui.engine.real_layer import RealLayer
@@ -38,6 +39,16 @@ def counted(name: str) -> Found:
     if known := named(name):
         return of_published(known)
     return of_config(name, config_of(name))
+
+
+@shared_cache.cached(key=lambda data: sha256(data).digest())
+def counted_file(data: bytes) -> Found:
+    """Return what the model of a config.json keeps; a long one is parsed once.
+
+    Raises:
+        RefusedError: no config.json, or what is not counted, with the reason.
+    """
+    return of_text(data)
 
 
 def config_of(name: str) -> dict:

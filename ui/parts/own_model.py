@@ -6,7 +6,7 @@ import streamlit as st
 
 from mla_engine import PRESETS
 from mla_engine.checkpoints.files import CONFIG
-from mla_engine.model_caches.sources import Found, of_text
+from mla_engine.model_caches.sources import Found
 from ui.engine import model, own_model
 from ui.parts import prose
 from ui.parts.control import control
@@ -16,7 +16,7 @@ from ui.words.text import safe, t
 
 EXAMPLE, PASTED = "moonshotai/Kimi-K2-Instruct", '{"model_type": ...}'
 COUNTED = "deepseek-ai/DeepSeek-V3.2"  # an example of a model that is only counted
-MOST_MIB, MOST_LETTERS = 2, 200_000
+MOST_MIB, MOST_LETTERS = 6, 200_000
 HEIGHT = 100  # pixels
 
 Take = Callable[[str], object]  # what is done with the key of a model that can be shown
@@ -121,7 +121,7 @@ def counted(name: str, pasted: str) -> Found | None:
         RefusedError: nothing of that name, or what is not counted, with the reason.
     """
     if config := given_config(pasted):
-        return of_text(config)
+        return own_model.counted_file(config)
     return own_model.counted(name) if name else None
 
 

@@ -20,6 +20,7 @@ from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase
 
 MOST_OPEN, OPEN_SECONDS = 4, 600
+QUANTISED, MOST_LISTED = ("quantization_config", "quantization"), 1_000
 Where = dict[str, Any]  # as `access.Place.where` has it
 _open: TTLCache = TTLCache(MOST_OPEN, OPEN_SECONDS)
 
@@ -78,8 +79,19 @@ def attention(
 
 
 def config(where: Where, progress: Progress) -> dict[str, Any]:
-    """Return the config.json of a checkpoint of any kind, whatever else lies beside it."""
-    return config_of(_files(where))
+    """Return the config.json of a checkpoint of any kind, but for lists of quantised tensors."""
+    return _unlisted(config_of(_files(where)))
+
+
+def _unlisted(part: Any, *, quantised: bool = False) -> Any:
+    """Leave out lists and tables of more than a thousand entries that say what is quantised."""
+    if not isinstance(part, dict):
+        return part
+    return {
+        key: _unlisted(value, quantised=quantised or key in QUANTISED)
+        for key, value in part.items()
+        if not (quantised and isinstance(value, list | dict) and len(value) > MOST_LISTED)
+    }
 
 
 JOBS = {
