@@ -4,50 +4,57 @@
 const NEAR = 1.25; // windows beyond this one: a press of the clicker goes about as far
 const AGAIN = 50; // milliseconds, after which it is looked again whether the page is at rest
 const LOST = 5000; // milliseconds, after which a place that was asked for and still waits is asked for again
-const BUSY = "[data-testid=stApp][data-test-script-state=running], [data-testid=stSkeleton]";
-const EMPTY = "[data-testid=stPlotlyChart]:not(:has(.main-svg))";
+const RUNS = "[data-testid=stApp][data-test-script-state=running]";
+const FILLS = "[data-testid=stSkeleton], [data-testid=stPlotlyChart]:not(:has(.main-svg))";
 
 class Waiting {
   constructor() {
-    this.sends = new Map(); // place -> what asks for its section, and on which page
-    this.wanted = new Set(); // places whose sections were asked for by a button, or for paper
+    this.sends = new Map(); // place -> what asks for its section, its name, and on which page
+    this.wanted = new Set(); // names of this page's sections, asked for by a button or for paper
     this.sentAt = 0;
+    this.filledAt = 0; // when nothing on the page was still empty
     const root = document.querySelector("[data-testid=stMain]");
     const options = { root, rootMargin: `${100 * NEAR}% 0px` };
     this.watch = window.IntersectionObserver && new IntersectionObserver(() => this.look(), options);
     window.addEventListener("beforeprint", () => this.ask([...this.sends.keys()]));
   }
 
-  add(place, send) {
-    this.sends.set(place, { send, page: location.pathname });
+  add(place, name, send) {
+    const page = location.pathname;
+    if (page !== this.page) this.wanted.clear();
+    this.page = page;
+    this.sends.set(place, { send, page, name });
     this.watch?.observe(place);
   }
 
   drop(place) {
     this.sends.delete(place);
-    this.wanted.delete(place);
     this.watch?.unobserve(place);
     this.sentAt = 0;
     this.look();
   }
 
   ask(places) {
-    places.forEach((place) => this.wanted.add(place));
+    places.forEach((place) => this.wanted.add(this.sends.get(place)?.name));
     this.look();
   }
 
   look() { // one place at a time: a message that interrupts the run of another can undo it
     clearTimeout(this.timer);
     if (!this.sends.size) return;
-    const asked = Date.now() - this.sentAt < LOST;
-    if (asked || document.querySelector(BUSY) || document.querySelector(EMPTY)) {
+    const now = Date.now();
+    const runs = document.querySelector(RUNS);
+    if (runs || !document.querySelector(FILLS)) this.filledAt = now;
+    const fills = this.filledAt < now && now - this.filledAt < LOST; // what stays empty holds nobody up
+    if (runs || fills || now - this.sentAt < LOST) {
       this.timer = setTimeout(() => this.look(), AGAIN);
       return;
     }
     const near = (place) => {
       const { top, bottom } = place.getBoundingClientRect();
       const beyond = NEAR * window.innerHeight;
-      return this.wanted.has(place) || (bottom > -beyond && top < window.innerHeight + beyond);
+      if (this.wanted.has(this.sends.get(place).name)) return true;
+      return bottom > -beyond && top < window.innerHeight + beyond;
     };
     const here = (place) => this.sends.get(place).page === location.pathname; // not being left
     const places = [...this.sends.keys()].filter(here);
@@ -67,6 +74,6 @@ export default function ({ parentElement, data, setStateValue }) {
   ["wide", "narrow", "phone"].forEach((name, n) => place.style.setProperty(`--${name}`, `${data.heights[n]}px`));
   button.textContent = data.show;
   button.onclick = () => waiting.ask([place]);
-  waiting.add(place, () => setStateValue("near", Date.now()));
+  waiting.add(place, data.name, () => setStateValue("near", Date.now()));
   return () => waiting.drop(place);
 }

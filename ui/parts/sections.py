@@ -85,7 +85,7 @@ def _wait(name: str, heights: Heights, title: str) -> None:
     style, script = asset("section.css"), asset("section.js")
     html = '<div class="waits"><button type="button"></button></div>'
     place = st.components.v2.component("section", html=html, css=style, js=script)
-    data = {"heights": heights, "show": t("sections.show")}
+    data = {"name": name, "heights": heights, "show": t("sections.show")}
     place(key=key, data=data, on_near_change=near)
 
 
