@@ -8,7 +8,7 @@ from mla_engine.model_caches.keys import Keys, UncountedError, some
 
 SMELLS = re.compile(
     r"attention|attn|head|cache|shar|window|sliding|kv|mla(?!_explorer)|use_cla|cla_|quer|swa_"
-    r"|[mg]qa|override|sparse_config|compress_r|yoco|d_state|state_size"
+    r"|[mg]qa|override|(^|_)index(er)?_|sparse_config|compress_r|yoco|d_state|state_size"
 )
 HARMLESS = re.compile(  # of any type: numbers, biases, experts, query heads, the way to compute
     r"dropout|pdrop|bias|expert|norm|scal|softmax|softcap|sinks?$|multiplier|temperature|embedding"
@@ -26,6 +26,7 @@ SWITCHES = {  # a key that is false -> keys that then say nothing
 }
 LISTED = ("sliding_window", "use_sliding_window", "max_window_layers")  # nothing beside layer_types
 LATENT = ("num_key_value_heads", "head_dim")  # nothing beside a latent
+CHOICE = {"indexer_types", "index_topk_pattern", "index_topk_freq", "index_skip_topk_offset"}
 
 
 def refuse_unknown(keys: Keys, row: Mapping[str, Any]) -> None:
@@ -46,6 +47,7 @@ def refuse_unknown(keys: Keys, row: Mapping[str, Any]) -> None:
     known |= set(LISTED) if config.get("layer_types") is not None else set()
     known |= set(LISTED[1:]) if config.get("sliding_window") is None else set()
     known |= set(LATENT) if "kv_lora_rank" in keys.asked else set()
+    known |= CHOICE if CHOICE & keys.asked else set()  # one says what the others would
     if unknown := [key for key in smelling(keys.config) if key not in known]:
         found = {"keys": some(dict.fromkeys(unknown)), "model_type": keys.model_type}
         raise UncountedError("unknown_keys", **found)

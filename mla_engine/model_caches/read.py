@@ -105,7 +105,7 @@ def read(config: Mapping[str, Any]) -> Model:
         max_context=keys.max_context,
         as_mha=attention.as_mha(keys),
         n_heads=keys.whole_or("num_attention_heads", 0, least=0),
-        n_index_heads=latents.index_heads(keys),
+        n_index_heads=latents.index_heads(keys) if any(map(weighing.has_index, layers)) else 0,
         mixture=weighing.is_mixture(found) or None,
         experts=weighing.chosen(found),
         attention_parameters=sum(weighing.attention_parameters(keys, layer) for layer in layers),

@@ -47,10 +47,11 @@ def attention_parameters(keys: Keys, layer: Layer) -> int:
         "d_rope": "qk_rope_head_dim",
         "d_value": "v_head_dim",
         "d_latent_q": "q_lora_rank",
-        "n_index_heads": "index_n_heads",
         "n_output_groups": "o_groups",
         "d_latent_o": "o_lora_rank",
     }
+    if has_index(layer):  # asked for where there is an indexer: guard.py takes it for known then
+        names["n_index_heads"] = "index_n_heads"
     ling = keys.model_type == "bailing_hybrid"
     options = {
         "gate": "head" if ling else "channel" if keys.get("mla_use_output_gate") is True else None,
@@ -71,6 +72,11 @@ def attention_parameters(keys: Keys, layer: Layer) -> int:
     if layer.kind == "kda":
         return _delta(parts["state"], sizes)
     return 0
+
+
+def has_index(layer: Layer) -> bool:
+    """Tell if a layer keeps an indexer's keys."""
+    return any(part.name == "index" for part in layer.parts)
 
 
 def _said(keys: Keys, name: str) -> int:

@@ -77,6 +77,10 @@ def test_keys_that_change_the_cache_are_followed(config: dict, expected: int):
         {"compress_ratios": [4, 128]},
         {"mamba_d_state": 16},
         {"yoco": True},
+        {"index_topk": 2048},
+        {"indexer_types": ["full", "shared"]},
+        {"index_topk_freq": 4},
+        {"index_n_heads": 64},
     ],
 )
 def test_an_unknown_key_is_no_number(key: dict, cache):
