@@ -78,6 +78,12 @@ def own_window(keys: Keys, layer: int) -> Layer:
     return windowed(keys.having(**own), layer)
 
 
+def window_but_listed(keys: Keys, layer: int) -> Layer:
+    """Return a window, but all tokens in the layers of `full_attention_idx` (PLaMo 2)."""
+    full = () if keys.get("full_attention_idx") is None else keys.list("full_attention_idx")
+    return (grouped if layer in full else windowed)(keys, layer)
+
+
 def searched(keys: Keys, layer: int) -> Layer:
     """Return what `block_configs` says of a layer, nothing for some (Llama-Nemotron)."""
     own = keys.entry("block_configs", layer)

@@ -116,5 +116,5 @@ def levers(model: Model, storage: Storage) -> Levers | None:
         depth=depth,
         bits=8 * n_bytes / entered,
         as_mha=model.as_mha,
-        layers=sum(n for layer, n in model.groups.items() if layer.kind != "none"),
+        layers=sum(n for layer, n in model.groups.items() if layer.parts),
     )

@@ -47,6 +47,7 @@ BUILDERS: dict[str, Callable[[Keys, int], Layer]] = {
     "cross_layer": attention.cross_layer,
     "blocks": attention.blocks,
     "pooled_blocks": attention.pooled_blocks,
+    "window_but_listed": attention.window_but_listed,
     "searched": attention.searched,
     "latent": latents.latent,
     "two_latents": latents.two_latents,
@@ -63,11 +64,14 @@ BUILDERS: dict[str, Callable[[Keys, int], Layer]] = {
     "delta_ngrams": states.delta_ngrams,
     "lightning": states.lightning,
     "mamba": states.mamba,
+    "mamba_of_heads": states.mamba_of_heads,
     "mamba2": states.mamba2,
+    "rwkv": states.rwkv,
     "conv": states.conv,
     "branches": states.branches,
     "own_branches": states.own_branches,
     "mixed_heads": states.mixed_heads,
+    "images": states.images,
     "none": states.nothing,
 }
 

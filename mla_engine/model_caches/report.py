@@ -35,8 +35,10 @@ KINDS = {
     "delta": "gated delta rule, a state",
     "lightning": "lightning attention, a state",
     "mamba": "state-space model, a state",
+    "rwkv": "RWKV, a state",
     "conv": "short convolution",
     "shared": "reads an earlier layer's cache",
+    "images": "cross-attention to images, keeps nothing of a text",
     "none": "no attention",
 }
 UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))

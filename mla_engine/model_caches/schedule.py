@@ -51,8 +51,8 @@ def kinds(keys: Keys, row: Mapping[str, Any]) -> list[str]:
 
 def _bounds(keys: Keys, name: str) -> bool:
     """Tell if there is a window, and a shorter one than the context (Phi-4-mini's is longer)."""
-    if keys.get(name) in (None, False):
-        return False
+    if keys.get(name) in (None, False, True):
+        return keys.get(name) is True
     return keys.max_context is None or keys.whole(name) < keys.max_context
 
 
@@ -97,7 +97,8 @@ def _numbered(keys: Keys, rule: Mapping[str, Any]) -> list[str]:
 
 def _stepped(keys: Keys, rule: Mapping[str, Any]) -> list[str]:
     period = keys.whole(rule["period"])
-    offset = keys.whole(rule["offset"], least=0)
+    amid = min(period // 2, keys.n_layers - 1)
+    offset = keys.whole(rule["offset"], least=0) if "offset" in rule else amid
     return _split(keys, lambda layer: layer % period == offset, rule["other"])
 
 

@@ -90,6 +90,20 @@ def mamba(keys: Keys, _layer: int) -> Layer:
     )
 
 
+def mamba_of_heads(keys: Keys, layer: int) -> Layer:
+    """The same with heads x width channels (PLaMo 2)."""
+    return mamba(keys.having(channels=keys.whole("mamba_heads") * keys.whole("head_dim")), layer)
+
+
+def rwkv(keys: Keys, _layer: int) -> Layer:
+    """RWKV-5: a state of k x v numbers a head, and the token before for each of its two mixers."""
+    d_model, width = keys.whole("hidden_size"), keys.whole("head_size")
+    inner = keys.whole_or("attention_hidden_size", d_model)
+    checks.multiple("attention_hidden_size", inner, "head_size", width)
+    heads = inner // width
+    return Layer("rwkv", (_state(heads * width**2, heads), *(_conv(d_model, 1, 1),) * 2))
+
+
 def mamba2(keys: Keys, _layer: int) -> Layer:
     """Mamba-2: heads x width x d_state numbers; convolutions of x, and of B and C by group."""
     heads, width = keys.whole("mamba_heads"), _mamba_width(keys)
@@ -145,6 +159,11 @@ def mixed_heads(keys: Keys, _layer: int) -> Layer:
     tokens = keys.whole("cca_time0") - 1 + keys.whole("cca_time1") - 1
     half = n_kv_heads * d_head // 2
     return Layer("conv", (_conv(heads * d_head, tokens, heads), _conv(half, 1, n_kv_heads)))
+
+
+def images(_keys: Keys, _layer: int) -> Layer:
+    """Return cross-attention: keys and values of images, of which a text has none."""
+    return Layer("images")
 
 
 def nothing(_keys: Keys, _layer: int) -> Layer:
