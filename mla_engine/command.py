@@ -1,7 +1,7 @@
 """The command `mla`, which needs no torch.
 
 `mla cache` counts the cache of any published model, `mla plan` says what GPUs can serve at best,
-`mla models` lists the stored ones.
+`mla explain` why vLLM or SGLang logs another number, `mla models` lists the stored ones.
 """
 
 import argparse
@@ -9,10 +9,12 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from mla_engine import checks, devices
 from mla_engine.devices import GPUS, Device
-from mla_engine.model_caches import plan_report, report, sources
+from mla_engine.model_caches import engine_log, explain_report, plan_report, report, sources
+from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.models import MODELS
 from mla_engine.model_caches.planner import OVERHEAD, Plan
 from mla_engine.model_caches.storage import TYPES, storage, type_name, written
@@ -22,6 +24,21 @@ GIB = 2**30
 UNITS = {"k": 2**10, "m": 2**20}  # of tokens
 AMOUNT = re.compile(r"(\d[\d,]*(?:\.\d+)?) ?([kmgt])(i?)b")
 THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+")
+WORDS = "cache | plan | explain | models"
+LOGGED: Mapping[str, tuple[str, str]] = {  # what a log says -> the option for it, and its words
+    "memory": ("--memory", "of the cache on a GPU, such as 46.80GiB; SGLang's GB are GiB"),
+    "tokens": ("--tokens", "that fit"),
+    "blocks": ("--blocks", "that fit, where no tokens are logged"),
+    "block_size": ("--block-size", "tokens of a block or a page"),
+    "tensor": ("--tp", "tensor-parallel ranks"),
+    "data": ("--dp", "data-parallel groups"),
+    "pipeline": ("--pp", "pipeline stages"),
+    "context": ("--dcp", "ranks of decode context parallelism"),
+    "length": ("--length", "tokens of the longest sequence, max_model_len"),
+    "concurrency": ("--concurrency", "sequences of that length that fit"),
+    "batched": ("--batched", "most tokens of a step, max_num_batched_tokens"),
+    "engine": ("--engine", "vllm or sglang"),
+}
 REFUSED = 2  # the status with which a refusal ends
 
 
@@ -77,6 +94,31 @@ def _plan(asked: argparse.Namespace) -> str:
         overhead_bytes=asked.overhead_gib * GIB,
     )
     return asked.form(plan_report.figures(found.name, plan, written(asked.kv, found.storage)))
+
+
+def _explain(asked: argparse.Namespace) -> str:
+    if asked.log == asked.source == "-":
+        raise UncountedError("two_inputs")
+    found = sources.find(asked.source, asked.revision)
+    log = engine_log.parse(_text(asked.log) if asked.log else "")
+    given = {name: getattr(asked, name) for name in LOGGED}
+    for name, value in given.items():
+        if isinstance(value, int):
+            checks.whole(name, value, most=2**40)
+    log = engine_log.with_flags(log, given)
+    return asked.form(explain_report.figures(found, log, asked.kv))
+
+
+def _text(path: str) -> str:
+    """Return a log, of a file or of standard input where it is "-"."""
+    most = 4 * engine_log.MOST_LETTERS + 1
+    if path == "-":
+        return sys.stdin.buffer.read(most).decode(errors="replace")
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(most).decode(errors="replace")
+    except (OSError, ValueError):
+        raise UncountedError("no_log_file", path=path) from None
 
 
 def _gpu(asked: argparse.Namespace) -> Device:
@@ -139,6 +181,19 @@ def amount(text: str) -> float:
     return float(found[1].replace(",", "")) * base ** ("kmgt".index(found[2]) + 1)
 
 
+def logged_size(text: str) -> engine_log.Memory:
+    """Return a size as an engine logs it: 46.80GiB, or SGLang's 43.67 GB, which are GiB, too.
+
+    Raises:
+        ArgumentTypeError: no number with one of these units.
+    """
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?Gi?B", text.strip())
+    if not found:
+        said = f"{text[:40]!r} is no size of a log: write it like 46.80GiB"
+        raise argparse.ArgumentTypeError(said)
+    return engine_log.gib(found[1])
+
+
 class _Formatter(argparse.ArgumentDefaultsHelpFormatter):
     """Names the defaults that are words or numbers."""
 
@@ -150,9 +205,10 @@ class _Formatter(argparse.ArgumentDefaultsHelpFormatter):
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mla", description=__doc__)
-    commands = parser.add_subparsers(required=True, dest="command", metavar="cache | plan | models")
+    commands = parser.add_subparsers(required=True, dest="command", metavar=WORDS)
     _add_cache(commands)
     _add_plan(commands)
+    _add_explain(commands)
     commands.add_parser("models", help="the stored models' names").set_defaults(run=_models)
     return parser
 
@@ -178,15 +234,34 @@ def _add_plan(commands: "argparse._SubParsersAction") -> None:
     _add_forms(plan, forms, plan_report.as_markdown)
 
 
+def _add_explain(commands: "argparse._SubParsersAction") -> None:
+    said = "why vLLM or SGLang logs another number of tokens, term by term"
+    one = commands.add_parser("explain", help=said, formatter_class=_Formatter)
+    _add_source(one)
+    one.add_argument("--log", help="a file with what the engine logged, - for standard input")
+    kinds = {"memory": logged_size, "concurrency": float, "engine": str}
+    for name, (option, words) in LOGGED.items():
+        choices = tuple(engine_log.ENGINES) if name == "engine" else None
+        kind = kinds.get(name, tokens)
+        one.add_argument(option, dest=name, type=kind, choices=choices, help=words)
+    one.add_argument("--kv", help="the type of the cache, before what the log says")
+    _add_forms(one, {"--json": report.as_json}, explain_report.as_text)
+    one.set_defaults(run=_explain)
+
+
+def _add_source(one: argparse.ArgumentParser) -> None:
+    one.add_argument(
+        "source", help="owner/name on the Hub, a folder, a config.json, - or a stored model's name"
+    )
+    one.add_argument("--revision", help="of a repository")
+
+
 def _add(
     commands: "argparse._SubParsersAction", name: str, run: Callable, words: str
 ) -> argparse.ArgumentParser:
     """Return a command with the arguments that all have."""
     one = commands.add_parser(name, help=words, formatter_class=_Formatter)
-    one.add_argument(
-        "source", help="owner/name on the Hub, a folder, a config.json, - or a stored model's name"
-    )
-    one.add_argument("--revision", help="of a repository")
+    _add_source(one)
     one.add_argument(
         "--context", type=tokens, default=131_072, help="tokens of a sequence, such as 128k or 1e6"
     )

@@ -198,6 +198,7 @@ CACHES_OF_PYTHON = {
     "mla_engine/claims/__init__.py:_checks": "without arguments",
     "mla_engine/given_preset.py:read_given": "256 configurations, each of a link",
     "mla_engine/mechanisms.py:all": "without arguments",
+    "mla_engine/model_caches/explain_report.py:table": "without arguments",
     "mla_engine/model_caches/mistakes.py:mistakes": "without arguments",
     "mla_engine/model_caches/read.py:architectures": "without arguments",
     "mla_engine/rope.py:_numbers": "half as many numbers as rotated dimensions, of 256 rotations",

@@ -420,13 +420,19 @@ def test_a_folder_without_one_is_refused(cache, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("command", "figure", "amount"),
-    [("cache", "stored_bytes_per_token", 70_272), ("plan", "parameters", 671e9)],
+    ("command", "flags", "figure", "amount"),
+    [
+        ("cache", (), "stored_bytes_per_token", 70_272),
+        ("plan", ("--parameters", "671e9"), "parameters", 671e9),
+        ("explain", ("--tokens", "9"), "counted_bytes_per_token", 70_272),
+    ],
 )
-def test_a_local_file_is_counted_and_planned_without_torch(command, figure, amount, tmp_path):
+def test_a_local_file_is_counted_and_planned_without_torch(
+    command, flags, figure, amount, tmp_path
+):
     file = tmp_path / "config.json"
     file.write_text(json.dumps(V3), "utf-8")
-    arguments = [command, str(file), "--json", "--parameters", "671e9"]
+    arguments = [command, str(file), "--json", *flags]
     code = TORCH_FREE.format(heavy=HEAVY, arguments=arguments)
     out = subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT)
     *figures, imported = out.splitlines()

@@ -1,0 +1,166 @@
+"""Why an engine prints another number of tokens: the bytes of a token, ours and its, term by term.
+
+Each term is counted from the model and what the log says of parallelism, never from the gap. What
+the digits of the log and whole blocks allow is called so; what is left beyond that has no name.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import ceil
+
+from mla_engine.model_caches.blocks import Pool, largest_block, pool, row_bytes
+from mla_engine.model_caches.engine_log import SGLANG, Logged, Memory
+from mla_engine.model_caches.parts import Model
+from mla_engine.model_caches.storage import Storage
+from mla_engine.model_caches.terms import Term, counted, grouping, over_ranks, windows
+
+DRAFTED = ("mtp", "deepseek_mtp", "nextn")  # methods of vLLM with a layer of the model's own
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reconciled:
+    """A log beside a model.
+
+    Args:
+        model: what its layers keep; storage: in which types; log: what the engine said.
+    """
+
+    model: Model
+    storage: Storage
+    log: Logged
+
+    @cached_property
+    def counted(self) -> list[Term]:
+        """The rows of a token over all layers of the whole model, by kind."""
+        return counted(self.model, self.storage)
+
+    @property
+    def counted_bytes(self) -> Fraction:
+        """Their sum."""
+        return sum((term.n_bytes for term in self.counted), Fraction(0))
+
+    @cached_property
+    def pool(self) -> Pool | None:
+        """vLLM's blocks, None where its groups are not known here or the engine has none."""
+        if self.log.engine == SGLANG or (self.log.pipeline or 1) > 1:
+            return None
+        model = self.model
+        if self._drafts:
+            model = replace(model, layers=(*model.layers, model.layers[-1]))
+        return pool(model, self.storage, self.log)
+
+    @property
+    def memory(self) -> Memory | None:
+        """The size that the log gives: of the cache, or else of the sequence that does not fit."""
+        return self.log.needed if self._needs else self.log.memory
+
+    @property
+    def tokens(self) -> int | None:
+        """The tokens that the log gives for it."""
+        if self._needs:
+            return self.log.needed_tokens
+        if self.log.tokens is not None or self.log.blocks is None:
+            return self.log.tokens
+        return self.log.blocks * self.block_size
+
+    @property
+    def _needs(self) -> bool:
+        """Tell if vLLM refused to start, and said what one sequence would need."""
+        return self.log.needed is not None and self.log.tokens is None and self.log.blocks is None
+
+    @property
+    def block_size(self) -> int:
+        """Tokens of a block of full attention, or of a page."""
+        if self.pool:
+            return self.pool.block
+        return self.log.block_size or largest_block(self.log.tokens or 0)
+
+    @property
+    def implied(self) -> Fraction | None:
+        """Bytes of a token on one GPU as the log has them; None where it does not say enough."""
+        if self.memory is None or not self.tokens or self.memory.n_bytes <= 0:
+            return None
+        return self.memory.n_bytes / self.tokens
+
+    @cached_property
+    def terms(self) -> list[Term]:
+        """What lies between the counted bytes and those of the log, without what is left."""
+        return [term for term in self._terms() if term.n_bytes]
+
+    @property
+    def rest(self) -> Term | None:
+        """What is left: within whole blocks and the log's digits, or not explained."""
+        if self.implied is None:
+            return None
+        left = self.implied - self.counted_bytes - sum(term.n_bytes for term in self.terms)
+        if self._fits:
+            return Term("rounding", left, {"block": self.block_size})
+        return Term("unexplained", left)
+
+    @property
+    def share(self) -> float | None:
+        """How much of the log's bytes is explained, from 0 to 1."""
+        if self.rest is None:
+            return None
+        if self.rest.key == "rounding":
+            return 1.0
+        return max(0.0, float(1 - abs(self.rest.n_bytes) / self.implied))
+
+    @property
+    def _fits(self) -> bool:
+        """Tell if the log's tokens come out, its digits being off by no more than they can."""
+        least, most = (self.memory.n_bytes + sign * self.memory.off_by for sign in (-1, 1))
+        if self.pool and not self._needs:
+            return self.pool.fits(least, most, replace(self.log, tokens=self.tokens))
+        each = self.counted_bytes + sum(term.n_bytes for term in self.terms)
+        return least <= (self.tokens + self.block_size) * each and self.tokens * each <= most
+
+    @property
+    def _drafts(self) -> bool:
+        """Tell if vLLM drafts tokens with a layer of the model's own (MTP)."""
+        return self.log.engine != SGLANG and self.log.speculative in DRAFTED
+
+    def _terms(self) -> Iterator[Term]:
+        yield from over_ranks(self.model, self.storage, self.log.ranks)
+        each = self._rank_bytes
+        if (stages := self.log.pipeline or 1) > 1:
+            n, kept = len(self.model.layers), ceil(Fraction(len(self.model.layers), stages))
+            values = {"stages": stages, "layers": kept, "all": n}
+            yield Term("pipeline", -each * (1 - Fraction(kept, n)), values)
+            each *= Fraction(kept, n)
+        if self._drafts:
+            last = row_bytes(self.model.layers[-1], self.storage, self.log.ranks)
+            yield Term("drafting", last)
+            each += last
+        if (context := self.log.context or 1) > 1:
+            yield Term("context", -each * (1 - Fraction(1, context)), {"ranks": context})
+        if self.log.engine == SGLANG:
+            yield from self._of_sglang()
+        elif self.pool:
+            yield from grouping(self.pool, self.model, self.storage, self.log)
+
+    @property
+    def _rank_bytes(self) -> Fraction:
+        return sum(
+            (term.n_bytes for term in counted(self.model, self.storage, self.log.ranks)),
+            Fraction(0),
+        )
+
+    def _of_sglang(self) -> Iterator[Term]:
+        """SGLang's pool of windows, and index keys that its older versions leave out of a size."""
+        layers, each = windows(self.model, self.storage, self.log.ranks)
+        if layers and self.log.tokens:
+            kept = self.log.window_tokens or self.log.tokens
+            values = {"layers": layers, "tokens": kept}
+            yield Term("windows_pool", each * Fraction(kept, self.log.tokens), values)
+        index = sum(
+            term.n_bytes
+            for term in counted(self.model, self.storage, self.log.ranks)
+            if term.key == "index"
+        )
+        if index and self.implied and not layers:
+            without = (self._rank_bytes - index) * self.log.tokens
+            if abs(without - self.memory.n_bytes) <= self.memory.off_by + self.block_size * index:
+                yield Term("index_left_out", -Fraction(index))
