@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mla_engine import checks, devices
+from mla_engine import checks, devices, lengths
 from mla_engine.devices import GPUS, Device
 from mla_engine.model_caches import engine_log, explain_report, plan_report, report, sources
 from mla_engine.model_caches.keys import UncountedError
@@ -21,9 +21,7 @@ from mla_engine.model_caches.storage import TYPES, storage, type_name, written
 from mla_engine.refusals import RefusedError
 
 GIB = 2**30
-UNITS = {"k": 2**10, "m": 2**20}  # of tokens
 AMOUNT = re.compile(r"(\d[\d,]*(?:\.\d+)?) ?([kmgt])(i?)b")
-THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+")
 WORDS = "cache | plan | explain | models"
 LOGGED: Mapping[str, tuple[str, str]] = {  # what a log says -> the option for it, and its words
     "memory": ("--memory", "of the cache on a GPU, such as 46.80GiB; SGLang's GB are GiB"),
@@ -150,21 +148,16 @@ def _models(_asked: argparse.Namespace) -> str:
 
 
 def tokens(text: str) -> int:
-    """Return a number of tokens: 131072, 131,072, 1e6, 128k (131,072) or 1M (1,048,576).
+    """Return a number of tokens, in any way that `lengths.tokens` reads.
 
     Raises:
         ArgumentTypeError: no whole number.
     """
-    unit = UNITS.get(text[-1:].lower())
-    digits = text.replace(",", "") if THOUSANDS.fullmatch(text) else text
     try:
-        found = float(digits[:-1] if unit else digits) * (unit or 1)
+        return lengths.tokens(text)
     except ValueError:
-        found = float("nan")
-    if not found.is_integer():
         said = f"{text[:40]!r} is no number of tokens: write it like 131072, 128k or 1e6"
-        raise argparse.ArgumentTypeError(said)
-    return int(found)
+        raise argparse.ArgumentTypeError(said) from None
 
 
 def amount(text: str) -> float:

@@ -11,7 +11,7 @@ from mla_engine.model_caches import MODELS, Storage, bytes_per_token, read
 from mla_engine.model_caches.levers import LEVERS, levers
 
 
-@pytest.mark.parametrize("kv", ["bf16", "fp8", "mxfp4"])
+@pytest.mark.parametrize("kv", ["bf16", "fp8", "mxfp4", "q8_0"])
 def test_the_product_is_what_every_published_model_stores(kv):
     storage, found = Storage(kv), {}
     for key, one in MODELS.items():

@@ -110,6 +110,26 @@ def test_garbage_in_every_setting_is_one_line(opened, page, kind):
     assert at.title
 
 
+@pytest.mark.parametrize(
+    ("page", "name", "text", "used"),
+    [
+        ("planner", "plan_kv", "Q8_0", "q8_0"),
+        ("planner", "plan_weights", "FP8", "fp8"),
+        ("planner", "plan_context", "128K", 131_072),
+        ("kv_cache", "kv_type", "fp8_e4m3", "fp8"),
+        ("kv_cache", "kv_type", "q4_0", "q4_0"),
+        ("kv_cache", "kv_context", "65,536", 65_536),
+        ("after_mla", "am_kv", "bfloat16", "bf16"),
+        ("after_mla", "am_context", "1m", 1_048_576),
+    ],
+)
+def test_a_link_has_types_and_lengths_as_the_command_takes_them(opened, page, name, text, used):
+    at = opened(PAGES[page].file, **{name: text})
+    assert at.session_state["settings"][name] == used
+    assert not at.warning
+    assert not at.error
+
+
 def test_a_setting_that_ends_without_a_value_is_still_one(opened):
     at = opened("pages/quiz.py", quiz_choice="4")  # the first question has four choices
     assert (

@@ -6,12 +6,15 @@ A parser returns the nearest valid value or raises ValueError where there is non
 import math
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from mla_engine import PRESETS, checks, mechanisms
 from mla_engine.given_preset import MARK, read_given
 from mla_engine.language_model.texts import WORDS
+from mla_engine.lengths import tokens
+from mla_engine.model_caches.storage import type_name
 from mla_engine.presets import Preset
 from mla_engine.refusals import RefusedError
 from mla_engine.studies.words import words_of
@@ -32,13 +35,13 @@ def as_text(value: object) -> str:
 
 
 def says(text: str, value: object) -> bool:
-    """Tell whether the text says this value, perhaps spelt in another way ("2" for 2.0)."""
+    """Tell whether the text says this value, perhaps spelt in another way ("2", "128K", "FP8")."""
     if isinstance(value, float | int):
-        try:
-            return float(text) == value
-        except ValueError:
-            return isinstance(value, bool)
-    return as_text(value) == text
+        for read in (float, tokens):
+            with suppress(ValueError):
+                return read(text) == value
+        return isinstance(value, bool)
+    return value in (text, type_name(text))
 
 
 @dataclass(frozen=True)
@@ -131,20 +134,26 @@ def number(least: float, most: float) -> Number:
 
 @dataclass(frozen=True)
 class OneOf:
-    """Some codes, of which a text names one."""
+    """Some codes, of which a text names one, as `read` takes it."""
 
     options: tuple[str, ...]
+    read: Callable[[str], str] = str
 
     def __call__(self, text: str) -> str:
         """Return the code that the text is."""
-        if text not in self.options:
+        if (code := self.read(text)) not in self.options:
             raise ValueError(text)
-        return text
+        return code
 
 
 def one_of(*options: str) -> OneOf:
     """Return a parser of one of these codes."""
     return OneOf(options)
+
+
+def type_of(*options: str) -> OneOf:
+    """Return a parser of one of these types of numbers, also as engines write them: FP8, f16."""
+    return OneOf(options, type_name)
 
 
 def words(most: int) -> Parser:
@@ -213,9 +222,17 @@ def check_whole(name: str, value: int, bounds: Whole) -> None:
 
 
 def power_of_two(least: int, most: int) -> Parser:
-    """Powers of two in the range; another number comes down to the nearest below."""
+    """Powers of two in the range, also written 128K; others come down to the nearest below."""
     within = whole(least, most)
-    return lambda text: 1 << (within(text).bit_length() - 1)
+
+    def parse(text: str) -> int:
+        try:
+            found = within(text)
+        except ValueError:
+            found = within(str(tokens(text)))
+        return 1 << (found.bit_length() - 1)
+
+    return parse
 
 
 def optional(parse: Parser) -> Parser:

@@ -15,6 +15,7 @@ SMALL_VARIANT = "mla"
 MOST_TOKENS = 2**20  # of any context
 CONTEXTS = tuple(2**n for n in range(6, 21))  # tokens over which caches are drawn
 LENGTHS = CONTEXTS[4:]  # and those that can be chosen
+KV_TYPES = "bf16", "fp8", "mxfp4", "q8_0", "q4_0"  # of the caches of whole models
 
 
 def published(preset: str) -> str:

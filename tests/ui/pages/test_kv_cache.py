@@ -37,7 +37,7 @@ MIXED = {
 }  # fmt: skip
 # Others on linear axes: an MLA wider in values than in keys, and one KV head for all.
 LINEAR = {
-    "kv_left": "falcon-7b", "kv_right": "glm-4.7-flash", "kv_log": "0", "kv_type": "int4",
+    "kv_left": "falcon-7b", "kv_right": "glm-4.7-flash", "kv_log": "0", "kv_type": "q4_0",
     "kv_context": "2048", "kv_groups": "5", "kv_gpu": "t4", "kv_ranks": "2", "kv_weights": "int4",
     "kv_attention": "data", "kv_sequences": "16",
 }  # fmt: skip
@@ -160,7 +160,7 @@ CHOICES = {
     },
 }  # fmt: skip
 POWERS = [f"{2**n:,}" for n in range(11)]
-TYPES = ["fp32", "bf16", "fp8", "4 bit"]
+TYPES = ["fp32", "bf16", "fp8", "4 bit", "q8_0", "q4_0"]
 NAMES = [preset.name for preset in PRESETS.values()]
 OPTIONS = {
     "kv_left": NAMES, "kv_right": NAMES, "kv_context": [f"{2**n:,}" for n in range(10, 18)],

@@ -12,6 +12,7 @@ from mla_engine import PRESETS
 from mla_engine.checkpoints.own_preset import preset_of_config
 from mla_engine.given_preset import given_preset
 from mla_engine.model_caches import MODELS
+from mla_engine.model_caches.report import KINDS
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.checkpoints.serving import serving
 from tests.checkpoints.test_own_preset import OWN
@@ -19,6 +20,7 @@ from tests.model_caches.published import GLM_5_2, KIMI_K3, V3, V4_FLASH
 from tests.ui.screen import csv, lead, statement
 from ui.pages.kv_cache.own import PASTED
 from ui.settings.parsers import preset_of
+from ui.words.text import catalogue
 
 WINDOW = {"a sliding window"}
 PAGE = "pages/kv_cache.py"
@@ -206,3 +208,18 @@ def test_a_model_that_is_only_counted_is_refused_as_a_side(opened: Opened):
     next(one for one in at.button if one.label == "Show it on the right").click().run()
     assert len(at.error) == 1
     assert dict(at.session_state["settings"]) == before
+
+
+@pytest.mark.parametrize(("code", "each"), [("q8_0", 32 + 2), ("q4_0", 16 + 2)])
+def test_blocks_of_llama_cpp_are_counted_with_their_scale(opened: Opened, code: str, each: int):
+    """ggml-common.h: a block is 32 numbers of 8 or 4 bits, and a 16-bit scale."""
+    at = opened(PAGE, kv_own="llama-3.1-8b", kv_type=code)
+    told = 32 * 2 * 8 * 128 // 32 * each
+    assert f"** stores **{told:,} B**" in said(at)
+    assert f"× {each / 32} bytes" in " ".join(one.value for one in at.main.markdown)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_layer_has_its_words(kind: str):
+    for page in ("kv_cache.layer", "after_mla.kind"):
+        assert f"{page}_{kind}" in catalogue()

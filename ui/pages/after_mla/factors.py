@@ -16,7 +16,8 @@ from ui.pages.after_mla.view import END, PAIR, PASTED, SAME, STORY, Shown, View,
 from ui.parts import charts, own_model
 from ui.parts.control import control
 from ui.settings import state
-from ui.settings.parsers import Setting, one_of, words
+from ui.settings.parsers import Setting, one_of, type_of, words
+from ui.settings.sizes import KV_TYPES
 from ui.words.numbers import amount, count, size, tied_size
 from ui.words.text import listed, t, translated
 
@@ -27,7 +28,7 @@ SETTINGS = {
         STORY["pooled"], one_of(*MODELS), "selectbox", write=lambda key: MODELS[key].name
     ),
     "am_own": Setting("", words(200)),  # a model of the reader's own, by name
-    "am_kv": Setting("bf16", one_of("bf16", "fp8", "mxfp4"), "segmented_control"),
+    "am_kv": Setting("bf16", type_of(*KV_TYPES), "segmented_control"),
 }
 ROWS = ("mha", *LEVERS, "read")
 STEPS = 350  # pixels high

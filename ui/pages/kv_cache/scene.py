@@ -13,6 +13,8 @@ from mla_engine import costs, mechanisms
 from mla_engine.closed_forms import Amount
 from mla_engine.config import AttentionConfig
 from mla_engine.costs import Serving
+from mla_engine.model_caches.report import number
+from mla_engine.model_caches.storage import TYPES as OF_TYPES
 from mla_engine.presets import Preset
 from ui.engine import queue, shared_cache
 from ui.settings.parsers import preset_of
@@ -20,7 +22,8 @@ from ui.settings.rooms import PAGES
 from ui.settings.sizes import divisors
 from ui.words.text import t, variant_name
 
-WIDTHS = {"fp32": 4, "bf16": 2, "fp8": 1, "int4": 0.5}  # bytes a number
+TYPES = "fp32", "bf16", "fp8", "int4", "q8_0", "q4_0"
+WIDTHS = {name: number(OF_TYPES[name].bits_with_scales / 8) for name in TYPES}  # bytes of one
 WIDTH_OF_STATES = 4  # bytes of a number of a state, at least
 HELD = {"fp32": torch.float32, "bf16": torch.bfloat16}  # what a cache of the engine can hold
 ASSUMED = (

@@ -20,6 +20,7 @@ from ui.settings.parsers import (
     power_of_two,
     preset_of,
     published,
+    type_of,
     whole,
     words,
 )
@@ -78,7 +79,7 @@ def _model(default: str, label: str, follows: Callable[[str], str]) -> Setting:
 
 
 def _type(default: str, label: str) -> Setting:
-    return Setting(default, one_of(*WIDTHS), "segmented_control", label, write=type_label)
+    return Setting(default, type_of(*WIDTHS), "segmented_control", label, write=type_label)
 
 
 def _batch(default: int) -> Setting:

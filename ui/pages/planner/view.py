@@ -12,13 +12,12 @@ from mla_engine.model_caches.models import named
 from mla_engine.model_caches.planner import OVERHEAD
 from mla_engine.model_caches.sources import Found, of_published
 from ui.parts import own_model
-from ui.settings.parsers import Setting, number, one_of, power_of_two, words
-from ui.settings.sizes import LENGTHS
+from ui.settings.parsers import Setting, number, one_of, power_of_two, type_of, words
+from ui.settings.sizes import KV_TYPES, LENGTHS
 from ui.settings.state import settings
 from ui.words.text import safe, t
 
 SIZED = tuple(key for key, one in MODELS.items() if one.parameters)
-KV_TYPES = ("bf16", "fp8", "mxfp4")
 WEIGHTS = {"bf16": 2, "fp8": 1, "fp4": 0.5}  # bytes of a parameter
 NONE, FIRST = "none", "deepseek-v3"
 GIB, BILLION = 2**30, 10**9
@@ -42,7 +41,7 @@ def _ranks(default: int) -> Setting:
 
 def _type(default: str, codes: tuple[str, ...]) -> Setting:
     said = {"write": lambda code: t(f"planner.type_{code}")}
-    return Setting(default, one_of(*codes), "segmented_control", **said)
+    return Setting(default, type_of(*codes), "segmented_control", **said)
 
 
 SETTINGS = {

@@ -28,7 +28,7 @@ from ui.words.numbers import count, tied_size
 Config = GroupedConfig | LatentConfig | PooledConfig | DeltaConfig
 UNEVEN = PooledConfig | DeltaConfig | PooledIndexConfig
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
-BYTES = {"fp32": 4, "bf16": 2, "fp8": 1, "int4": 0.5}
+BYTES = {"fp32": 4, "bf16": 2, "fp8": 1, "int4": 0.5, "q8_0": 34 / 32, "q4_0": 18 / 32}
 MEASURED = (64, 256, 1024)
 POWERS = [2**n for n in range(6, 21)]
 
