@@ -70,6 +70,7 @@ def _cache(asked: argparse.Namespace) -> str:
             gpus=asked.gpus,
             gpu=_gpu(asked),
             parameters=parameters,
+            rounded=found.rounded and asked.parameters is None,
             weights=weights,
         ),
     )

@@ -48,6 +48,7 @@ ROWS = {  # growth of a part -> when a layer has a row of it
     "buffer": "waiting to be pooled, fewer than {tokens:,}",
     "once": "whatever the length",
 }
+ROUNDED = "their number is a rounded one, so what fits is no bound (--parameters)"
 WAYS = {
     "tensor": "tensor parallel, heads split",
     "data": "data parallel, whole sequences",
@@ -65,6 +66,7 @@ class Asked:
         gpus: GPUs that share the model.
         gpu: their kind, a key or a name of GPUS, or another device.
         parameters: of the whole model, None leaves the weights out.
+        rounded: whether these are what a name or a text says, and not a count.
         weights: the type of a parameter, a key of TYPES.
     """
 
@@ -75,6 +77,7 @@ class Asked:
     gpus: int = 1
     gpu: str | Device = "h200"
     parameters: float | None = None
+    rounded: bool = False
     weights: str = "bf16"
 
 
@@ -152,6 +155,8 @@ def _gpus(model: Model, asked: Asked) -> dict[str, Any]:
         "count": asked.gpus,
         "memory_bytes": number(Fraction(device.memory_bytes)),
         "weights": asked.weights,
+        "parameters": asked.parameters,
+        "parameters_rounded": asked.rounded,
     } | placed
 
 
@@ -257,9 +262,12 @@ def _weights(on: Mapping[str, Any]) -> str:
     """Write what weights take of each GPU; more where each has the whole attention."""
     if not on["tensor"]["weight_bytes_each"]:
         return "weights are left out, their number is not known (--parameters)"
-    split, whole = (size(on[way]["weight_bytes_each"]) for way in ("tensor", "data"))
+    about = "about " if on["parameters_rounded"] else ""
+    each = (size(on[way]["weight_bytes_each"]) for way in ("tensor", "data"))
+    split, whole = (f"{about}{n_bytes}" for n_bytes in each)
     said = f"weights in {on['weights']} take {split} of each"
-    return said if split == whole else f"{said}, with whole sequences {whole}"
+    said = said if split == whole else f"{said}, with whole sequences {whole}"
+    return f"{said}; {ROUNDED}" if about else said
 
 
 def _longest(one: Mapping[str, Any], memory: int) -> str:
@@ -276,7 +284,9 @@ def _too_large(on: Mapping[str, Any]) -> str:
     split, memory = on["tensor"]["weight_bytes_each"], on["memory_bytes"]
     bits = float(TYPES[on["weights"]].bits_with_scales)
     each = {name: split * TYPES[name].bits / bits for name in ("fp8", "fp4")}
-    tries = [f"--weights {name} ({size(n)} of each)" for name, n in each.items() if n < memory]
+    about = "about " if on["parameters_rounded"] else ""
+    fits = {name: f"{about}{size(n)}" for name, n in each.items() if n < memory}
+    tries = [f"--weights {name} ({n_bytes} of each)" for name, n_bytes in fits.items()]
     most = int(split * on["count"] // memory) + 1
     return f"try {' or '.join((*tries, f'--gpus {most} or more'))}"
 

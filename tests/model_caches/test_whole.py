@@ -17,6 +17,7 @@ SIZES = tomllib.loads((Path(__file__).parent / "sizes.toml").read_text("utf-8"))
 USED = ("num_experts_per_tok", "top_k_experts", "moe_k", "num_experts_per_token", "moe_topk")
 AMONG = ("n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts")
 NO_ARGUMENT = {"falcon": {"head_dim"}}  # what the class derives
+ON_8 = ("--gpus", "8")
 
 
 def built(key: str) -> nn.Module:
@@ -76,3 +77,12 @@ def test_each_other_stored_number_is_said_to_be_rounded():
 )  # fmt: skip
 def test_weights_are_what_their_repositories_publish(key: str, published: int):
     assert MODELS[key].parameters == published
+
+
+def test_the_cache_command_prints_no_rounded_weight_as_exact(cache):
+    told = "weights in bf16 take about 700 GB of each"
+    assert any(told in line and "a rounded one" in line for line in cache("kimi-k3", *ON_8).lines)
+    assert cache("kimi-k3", *ON_8, "--json").found["gpus"]["parameters_rounded"] is True
+    for counted in (("deepseek-v3",), ("kimi-k3", "--parameters", "2.8e12")):
+        assert "about" not in cache(*counted, *ON_8).out
+        assert cache(*counted, *ON_8, "--json").found["gpus"]["parameters_rounded"] is False

@@ -223,3 +223,12 @@ def test_blocks_of_llama_cpp_are_counted_with_their_scale(opened: Opened, code: 
 def test_every_kind_of_layer_has_its_words(kind: str):
     for page in ("kv_cache.layer", "after_mla.kind"):
         assert f"{page}_{kind}" in catalogue()
+
+
+def test_a_rounded_number_of_weights_is_called_one(opened: Opened):
+    rounded, counted = (
+        " ".join(one.value for one in opened(PAGE, kv_own=name).main.markdown)
+        for name in ("kimi-k3", "deepseek-v3")
+    )
+    assert "their number is a rounded one, which nobody counted" in rounded
+    assert "rounded one" not in counted

@@ -58,6 +58,7 @@ def _asked(view: View, found: Found) -> Asked:
         gpus=view.ranks,
         gpu=view.gpu,
         parameters=found.parameters,
+        rounded=found.rounded,
         weights=view.weights,
     )
 
@@ -146,7 +147,8 @@ def _weights(view: View, told: dict[str, Any]) -> str:
     said = {"gpus": count(on["count"]), "gpu": on["gpu"]}
     if not _known(told):
         return t("kv_cache.own_no_weights", **said)
-    return t("kv_cache.own_weights", type=type_label(view.weights), **said)
+    key = "own_weights_rounded" if on["parameters_rounded"] else "own_weights"
+    return t(f"kv_cache.{key}", type=type_label(view.weights), **said)
 
 
 def _longest(tokens: int | None) -> str:
