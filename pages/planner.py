@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.planner import PAGE, controls, headline, lines, memory
+from ui.pages.planner import PAGE, controls, engine_log, headline, lines, memory
 from ui.pages.planner.view import unsized, view
 from ui.parts import prose, questions, sections
 from ui.words.text import t
@@ -49,4 +49,6 @@ with page.frame(PAGE) as frame:
         with st.expander(t("planner.assumed")):
             for sentence in memory.assumed(shown):
                 prose.say(sentence)
+    if shown or waiting:
+        engine_log.draw(shown.served.found if shown else error.found)
     frame.view = shown

@@ -16,6 +16,7 @@ from mla_engine.model_caches.terms import Term
 from mla_engine.refusals import ORIGINAL
 from mla_engine.tables import read_table
 
+COUNTED = ("latents", "index", "pairs", "entries")  # the terms that the counted bytes consist of
 NAMES = {VLLM: "vLLM", SGLANG: "SGLang", None: "the engine"}
 
 
@@ -25,10 +26,9 @@ def table() -> dict[str, dict[str, dict[str, str]]]:
     return read_table("model_caches", "terms.toml")
 
 
-def said(section: str, key: str, values: Mapping[str, object], language: str = ORIGINAL) -> str:
-    """Say a term or a note in a language."""
-    row = table()[section][key]
-    return row.get(language, row[ORIGINAL]).format(**values)
+def _said(section: str, key: str, values: Mapping[str, object]) -> str:
+    """Say a term or a note in English."""
+    return table()[section][key][ORIGINAL].format(**values)
 
 
 def figures(found: Found, log: Logged, kv: str | None = None) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def figures(found: Found, log: Logged, kv: str | None = None) -> dict[str, Any]:
     lines = [*reconciled.counted, *reconciled.terms, *([rest] if rest else [])]
     left = rest.n_bytes if rest and rest.key == "unexplained" else Fraction(0)
     shown = written(chosen, found.storage)
-    taken = None if kv or logged else shown
+    taken = None if kv or logged else "published" if types.of_part else types.usual
     return {
         "model": found.name,
         "engine": log.engine,
@@ -125,9 +125,9 @@ def _other(name: str, log: Logged) -> str | None:
     return log.model if found and found.name != name else None
 
 
-def as_text(found: Mapping[str, Any], language: str = ORIGINAL) -> str:
+def as_text(found: Mapping[str, Any]) -> str:
     """Return the figures as lines to be read."""
-    return "\n".join((*_head(found), *_lines(found, language), *_beside(found, language)))
+    return "\n".join((*_head(found), *_lines(found), *_beside(found)))
 
 
 def _head(found: Mapping[str, Any]) -> Iterator[str]:
@@ -136,11 +136,10 @@ def _head(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"{found['model']}, cache {kept}: bytes of a token on one GPU of {engine}"
 
 
-def _lines(found: Mapping[str, Any], language: str) -> Iterator[str]:
-    counted = {"latents", "index", "pairs", "entries"}
+def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     for line in found["terms"]:
-        sign = "" if line["term"] in counted else "+"
-        words = said("term", line["term"], line, language)
+        sign = "" if line["term"] in COUNTED else "+"
+        words = _said("term", line["term"], line)
         yield f"{_count(line['bytes_per_token'], sign):>13}  {words}"
     if found["log_bytes_per_token"] is None:
         return
@@ -149,9 +148,9 @@ def _lines(found: Mapping[str, Any], language: str) -> Iterator[str]:
     yield f"explained: {100 * found['explained']:.4g} %"
 
 
-def _beside(found: Mapping[str, Any], language: str) -> Iterator[str]:
+def _beside(found: Mapping[str, Any]) -> Iterator[str]:
     for note in found["notes"]:
-        yield f"note: {said('note', note['note'], note, language)}"
+        yield f"note: {_said('note', note['note'], note)}"
     yield f"understood: {', '.join(_taken(*one) for one in found['log'].items())}"
     for line in found["unread"]:
         yield f"not used: {line}"
