@@ -150,7 +150,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _beside(found: Mapping[str, Any]) -> Iterator[str]:
     for note in found["notes"]:
-        yield f"note: {_said('note', note['note'], note)}"
+        yield _said("note", note["note"], note)
     yield f"understood: {', '.join(_taken(*one) for one in found['log'].items())}"
     for line in found["unread"]:
         yield f"not used: {line}"
