@@ -71,7 +71,11 @@ def _cache(asked: argparse.Namespace) -> str:
             gpu=_gpu(asked),
             parameters=parameters,
             rounded=found.rounded and asked.parameters is None,
+            routed=found.routed if parameters == found.parameters else None,
             weights=weights,
+            pipeline=asked.pipeline,
+            context_ranks=asked.dcp,
+            mtp=asked.mtp,
         ),
     )
     return asked.form(figures)
@@ -87,6 +91,9 @@ def _plan(asked: argparse.Namespace) -> str:
         gpu=_gpu(asked),
         gpus=asked.gpus,
         data=asked.data,
+        pipeline=asked.pipeline,
+        context_ranks=asked.dcp,
+        mtp=asked.mtp,
         context=asked.context,
         prompt=asked.prompt,
         **_weights(asked, found),
@@ -262,6 +269,10 @@ def _add(
     kv = f"a type ({', '.join(TYPES)}), parts (key=q8_0,value=q4_0), or 'published'"
     one.add_argument("--kv", default="bf16", help=kv)
     one.add_argument("--gpus", type=int, default=1, help="GPUs that share the model")
+    one.add_argument("--pipeline", type=int, default=1, help="stages that layers are dealt out to")
+    dcp = "GPUs among which a sequence's tokens are dealt out (decode context parallelism)"
+    one.add_argument("--dcp", type=int, default=1, help=dcp)
+    one.add_argument("--mtp", action="store_true", help="count the cache of MTP layers, too")
     one.add_argument("--gpu", default="h200", help=", ".join(GPUS))
     one.add_argument(
         "--gpu-memory", type=amount, help="of each, in place of its own, such as 24GiB"

@@ -16,8 +16,9 @@ from mla_engine.model_caches.counting import (
 from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.models import MODELS, Published
 from mla_engine.model_caches.parts import Layer, Model, Part
-from mla_engine.model_caches.planner import Plan, Step
+from mla_engine.model_caches.planner import Plan
 from mla_engine.model_caches.read import read
+from mla_engine.model_caches.serving import Step
 from mla_engine.model_caches.storage import Storage, storage
 
 __all__ = [

@@ -5,14 +5,16 @@ Stored and read are two numbers: an indexer lets attention read few of the rows 
 and a layer that shares another's cache reads what it does not store.
 
 Under tensor parallelism each GPU keeps some KV heads of every sequence, down to one, then copies;
-a latent serves all heads and is copied to each. Under data parallelism each has whole sequences.
+a latent serves all heads and is copied to each. Decode context parallelism deals the rows of tokens
+to the GPUs that have copies. Under data parallelism each has whole sequences.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from mla_engine import checks, sharing
+from mla_engine.model_caches import context_parallel
 from mla_engine.model_caches.parts import Layer, Model, Part
 from mla_engine.model_caches.storage import Storage
 
@@ -22,33 +24,51 @@ def numbers_per_token(layer: Layer) -> Fraction:
     return sum((part.numbers * part.rows_per_token for part in _stored(layer)), Fraction(0))
 
 
-def bytes_per_token(layer: Layer, storage: Storage, ranks: int = 1) -> Fraction:
-    """Return their bytes on the fullest of `ranks` GPUs that split the heads."""
+def bytes_per_token(
+    layer: Layer, storage: Storage, ranks: int = 1, context_ranks: int = 1
+) -> Fraction:
+    """Return their bytes on the fullest of `ranks` GPUs that split the heads.
+
+    Args:
+        layer: whose.
+        storage: how its parts are stored.
+        ranks: GPUs that split the heads.
+        context_ranks: of these, so many have rows of tokens dealt to them in turn; in the mean.
+    """
     return sum(
         (
-            storage.row_bytes(layer.kind, part, ranks) * part.rows_per_token
+            storage.row_bytes(layer.kind, part, ranks) * part.rows_per_token / context_ranks
             for part in _stored(layer)
         ),
         Fraction(0),
     )
 
 
-def held_bytes(layer: Layer, storage: Storage, context: int, ranks: int = 1) -> Fraction:
+def held_bytes(
+    layer: Layer, storage: Storage, context: int, ranks: int = 1, context_ranks: int = 1
+) -> Fraction:
     """Return the bytes that a sequence of `context` tokens takes, windows and states included."""
-    return _bytes(layer, storage, ranks, ((part, part.rows(context)) for part in _stored(layer)))
+    rows = ((part, part.rows(context)) for part in _stored(layer))
+    return _bytes(layer, storage, rows, ranks, context_ranks)
 
 
-def most_bytes(layer: Layer, storage: Storage, context: int, ranks: int = 1) -> Fraction:
+def most_bytes(
+    layer: Layer, storage: Storage, context: int, ranks: int = 1, context_ranks: int = 1
+) -> Fraction:
     """Return the bytes that no sequence of up to `context` tokens exceeds."""
-    return _bytes(
-        layer, storage, ranks, ((part, part.most_rows(context)) for part in _stored(layer))
-    )
+    rows = ((part, part.most_rows(context)) for part in _stored(layer))
+    return _bytes(layer, storage, rows, ranks, context_ranks)
 
 
-def read_bytes(layer: Layer, storage: Storage, context: int, ranks: int = 1) -> Fraction:
-    """Return the bytes of the cache that the token after `context` others reads."""
+def read_bytes(
+    layer: Layer, storage: Storage, context: int, ranks: int = 1, context_ranks: int = 1
+) -> Fraction:
+    """Return the bytes of the cache that the token after `context` others reads.
+
+    Where it reads few of the rows that are dealt out, one GPU reads no less than its share.
+    """
     rows = ((part, part.rows_read(context)) for part in layer.parts)
-    return _bytes(layer, storage, ranks, rows)
+    return _bytes(layer, storage, rows, ranks, context_ranks)
 
 
 def _stored(layer: Layer) -> tuple[Part, ...]:
@@ -56,10 +76,18 @@ def _stored(layer: Layer) -> tuple[Part, ...]:
 
 
 def _bytes(
-    layer: Layer, storage: Storage, ranks: int, rows: Iterable[tuple[Part, int]]
+    layer: Layer,
+    storage: Storage,
+    rows: Iterable[tuple[Part, int]],
+    ranks: int,
+    context_ranks: int,
 ) -> Fraction:
     return sum(
-        (n_rows * storage.row_bytes(layer.kind, part, ranks) for part, n_rows in rows), Fraction(0)
+        (
+            part.rank_rows(n_rows, context_ranks) * storage.row_bytes(layer.kind, part, ranks)
+            for part, n_rows in rows
+        ),
+        Fraction(0),
     )
 
 
@@ -94,7 +122,7 @@ def _of_kind(layer: Layer, n: int, storage: Storage, context: int) -> OfKind:
     def bounded(*growths: str) -> Fraction:
         parts = [part for part in _stored(layer) if part.growth in growths]
         rows = ((part, part.most_rows(part.length)) for part in parts)
-        return n * _bytes(layer, storage, 1, rows)
+        return n * _bytes(layer, storage, rows, 1, 1)
 
     return OfKind(
         kind=layer.kind,
@@ -118,6 +146,7 @@ class Placing:
         gpus: all of them.
         data: groups that have different sequences; the GPUs of a group split the heads.
         batch: sequences.
+        context_ranks: GPUs of a group among which the tokens of a sequence are dealt out (DCP).
 
     Raises:
         RefusedError: a number that does not fit, named with its value.
@@ -128,12 +157,15 @@ class Placing:
     gpus: int = 1
     data: int = 1
     batch: int = 1
+    context_ranks: int = 1
 
     def __post_init__(self) -> None:
         checks.whole("gpus", self.gpus, most=2**16)
         checks.whole("data", self.data, most=2**16)
         checks.whole("batch", self.batch, most=sharing.MOST)
         checks.multiple("gpus", self.gpus, "data", self.data)
+        checks.whole("context_ranks", self.context_ranks, most=2**16)
+        context_parallel.refuse(self.model, self.ranks, self.context_ranks)
 
     @property
     def ranks(self) -> int:
@@ -157,6 +189,18 @@ class Placing:
         """Return what the fullest GPU reads for the tokens after `context` others."""
         return self._over_layers(read_bytes, context)
 
+    def mean_read_bytes(self, context: int) -> Fraction:
+        """Return what the GPUs of a group read in the mean for one sequence's next token."""
+        one = replace(self, batch=1, context_ranks=1)
+        if self.context_ranks == 1:
+            return one.read_bytes(context)
+        grown = Fraction(0)
+        for layer, n in self.model.groups.items():
+            own = [part for part in layer.parts if part.growth == "grows"]
+            rows = ((part, part.rows_read(context)) for part in own)
+            grown += n * _bytes(layer, self.storage, rows, self.ranks, 1)
+        return one.read_bytes(context) - grown + grown / self.context_ranks
+
     def most_bytes(self, context: int) -> Fraction:
         """Return what it holds at most of sequences of up to `context` tokens."""
         return self._over_layers(most_bytes, context)
@@ -164,7 +208,7 @@ class Placing:
     def _over_layers(self, count: Callable[..., Fraction], *context: int) -> Fraction:
         """Return the sequences of the fullest GPU, over all layers."""
         of_layers = (
-            n * count(layer, self.storage, *context, self.ranks)
+            n * count(layer, self.storage, *context, self.ranks, self.context_ranks)
             for layer, n in self.model.groups.items()
         )
         return self.sequences * sum(of_layers, Fraction(0))

@@ -73,20 +73,37 @@ class Published:
         if "config" in self.row:
             found = read(self.row["config"])
             most = self.row.get("max_context", found.max_context)
-            return replace(found, max_context=most, mixture=self.mixture, experts=self._experts)
+            said = {"max_context": most, "mixture": self.mixture, "experts": self._experts}
+            return replace(found, **said, **self._weighed(len(found.layers), found))
         keys = Keys({"model_type": None} | self.config, defaults={"qk_rope_head_dim": 0})
         layer, n_caches = _layer(keys), self.row.get("n_caches", self.row["n_layers"])
+        each = weighing.attention_parameters(keys, layer)
         return Model(
             model_type=None,
             layers=(layer,) * n_caches,
+            mtp=(layer,) * self.row.get("mtp", 0),
             max_context=self.row.get("max_context"),
             as_mha=attention.as_mha(keys),
             n_heads=keys.whole("num_attention_heads"),
             n_index_heads=latents.index_heads(keys),
             mixture=self.mixture,
             experts=self._experts,
-            attention_parameters=n_caches * weighing.attention_parameters(keys, layer),
+            attention=(each,) * n_caches,
+            caches_each=n_caches // self.row["n_layers"],
+            **self._weighed(n_caches),
         )
+
+    def _weighed(self, n_layers: int, read: Model | None = None) -> dict[str, Any]:
+        """What its row says of weights beyond its config.json: tables, and which layers are dense.
+
+        A head is as large as the embedding, which tables are where no embedding is the head itself.
+        """
+        tied = "embedding" in self.row
+        table = self.row.get("embedding", self.row.get("tables", 0))
+        dense = self.row.get("dense_layers", 0)
+        read_from = read is not None and not dense
+        chosen = read.expert_layers if read_from else tuple(range(dense, n_layers))
+        return {"table": table, "tied": tied, "expert_layers": chosen}
 
     @property
     def repositories(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The parts of a layer's cache: one statement of how many rows, and of how many numbers."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -59,6 +59,13 @@ class Part:
         """Return the numbers of a row on the fullest of `ranks` GPUs that split the heads."""
         return -(-self.heads // ranks) * (self.numbers // self.heads)
 
+    def rank_rows(self, rows: int, context_ranks: int) -> int:
+        """Return how many of so many rows the fullest GPU has of those that rows are dealt to.
+
+        Rows of tokens are dealt in turn; a state, a window and a buffer are whole on each.
+        """
+        return -(-rows // context_ranks) if self.growth == "grows" else rows
+
 
 @dataclass(frozen=True)
 class Layer:
@@ -75,6 +82,8 @@ class Model:
     Args:
         model_type: as config.json has it, of the language model; None where there is no such file.
         layers: in their order; layers that predict further tokens (MTP) are not among them.
+        mtp: those, whose cache engines keep where they draft with them; None where config.json
+            says that there are some, and not of which kind.
         max_context: tokens that it was made for, None where config.json does not say.
         as_mha: numbers that a layer would keep of a token with a key and a value for each of its
             query heads, 0 where it has none.
@@ -84,18 +93,37 @@ class Model:
             None where nothing is said of experts.
         experts: how many a token uses in a layer that chooses among them, and of how many; None
             where that is not said or differs.
-        attention_parameters: of all layers' attention, as far as they are told (weighing.py).
+        attention: parameters of each layer's attention, as far as they are told (weighing.py).
+        expert_layers: numbers of those layers that choose among experts, if there are any.
+        table: parameters of the embedding, and as many of the head, 0 where they are not told.
+        tied: whether both are one matrix.
+        caches_each: how many of `layers` are one layer of the model (LongCat-Flash has two).
     """
 
     model_type: str | None
     layers: tuple[Layer, ...]
     max_context: int | None
+    mtp: tuple[Layer, ...] | None = ()
     as_mha: int = 0
     n_heads: int = 0
     n_index_heads: int = 0
     mixture: bool | None = None
     experts: tuple[int, int] | None = None
-    attention_parameters: int = 0
+    attention: tuple[int, ...] = ()
+    expert_layers: tuple[int, ...] = ()
+    table: int = 0
+    tied: bool = False
+    caches_each: int = 1
+
+    @property
+    def attention_parameters(self) -> int:
+        """Parameters of all layers' attention, as far as they are told."""
+        return sum(self.attention)
+
+    @property
+    def drafting(self) -> "Model":
+        """The same with the layers that predict further tokens; their weights are not told."""
+        return replace(self, layers=(*self.layers, *(self.mtp or ())), mtp=())
 
     @cached_property
     def groups(self) -> Counter[Layer]:

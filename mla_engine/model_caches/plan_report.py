@@ -5,8 +5,9 @@ from fractions import Fraction
 from typing import Any
 
 from mla_engine.model_caches.flops import endless_crossing, expanding_from, latent_widths
-from mla_engine.model_caches.planner import Plan, Step
+from mla_engine.model_caches.planner import Plan
 from mla_engine.model_caches.report import number, size
+from mla_engine.model_caches.serving import Serving, Step
 
 ALWAYS = (
     "Times are at least, rates at most, however weights are placed: data-sheet peaks, no traffic"
@@ -39,6 +40,22 @@ GROUPS = (
     "Each group keeps attention's weights ({n:,} parameters, as far as the config tells them); all"
     " others are spread over all GPUs, as expert parallelism spreads experts."
 )
+STAGES = (
+    "Layers are dealt out over the stages as vLLM does; a layer's weights are its attention's, its"
+    " experts' and an even share of the rest, and the embedding and the head lie at the ends{head}."
+    " A batch passes the stages in the parts with which a step can take least."
+)
+NO_HEAD = ", where their size is told: here it is not, and they count as layers' weights"
+DEALT = (
+    "The tokens of a sequence are dealt in turn to {n} GPUs of a group (decode context"
+    " parallelism): what these exchange, queries, partial outputs and log-sum-exps, is counted, and"
+    " takes no time. States are whole on each; index keys are dealt out, as vLLM does and SGLang"
+    " does not."
+)
+MTP = (
+    "The cache of {n} MTP layers is held, on the last stage; their weights are not counted, and"
+    " steps, rates and what is exchanged are those without drafts."
+)
 UNTOLD = "Attention's weights are not told: all weights are taken to be spread over all GPUs."
 
 
@@ -53,6 +70,7 @@ def figures(name: str, plan: Plan, kv: str = "bf16") -> dict[str, Any]:
     return {
         "model": name,
         "layers": len(plan.model.layers),
+        "mtp_layers": len(plan.model.mtp) if plan.mtp else 0,
         "parameters": number(Fraction(plan.parameters)),
         "parameters_rounded": plan.rounded,
         "active_parameters": number(plan.active_parameters) if plan.bounded else None,
@@ -67,6 +85,7 @@ def figures(name: str, plan: Plan, kv: str = "bf16") -> dict[str, Any]:
         "room_bytes_each": number(plan.room_bytes),
         "sequence_bytes_each": number(plan.sequence_bytes),
         "largest_batch": plan.largest_batch,
+        "stages": [_stage(one) for one in plan.stages],
         "missing_bytes_each": number(plan.missing_bytes),
         "steps": [_step(step, routing) for step, routing in _steps(plan)],
         "first_token": _first_token(plan) if plan.largest_batch and plan.bounded else None,
@@ -81,12 +100,22 @@ def _machine(plan: Plan) -> dict[str, Any]:
         "gpu": device.name,
         "gpus": plan.gpus,
         "data": plan.data,
-        "tensor": plan.gpus // plan.data,
+        "tensor": plan.gpus // plan.data // plan.pipeline,
+        "pipeline": plan.pipeline,
+        "context_parallel": plan.context_ranks,
         "memory_source": device.memory_source,
         "memory_bytes_each": number(Fraction(device.memory_bytes)),
         "bytes_per_second_each": number(Fraction(device.bytes_per_second)),
         "flops_per_second_each": number(Fraction(plan.weights_flops_per_second)),
         "overhead_bytes_each": number(Fraction(plan.overhead_bytes)),
+    }
+
+
+def _stage(one: Serving) -> dict[str, Any]:
+    return {
+        "layers": len(one.placing.model.layers),
+        "weight_bytes_each": number(one.rank_weight_bytes),
+        "sequence_bytes_each": number(one.sequence_bytes),
     }
 
 
@@ -105,6 +134,8 @@ def _step(step: Step, routing: str) -> dict[str, Any]:
         "routing": routing,
         "read_bytes_each": number(step.read_bytes),
         "flops": number(step.flops),
+        "parts": step.parts,
+        "exchanged_bytes_each": number(step.exchanged_bytes),
         "seconds_at_least": float(step.seconds),
         "tokens_per_second_at_most": float(step.tokens_per_second),
         "sequence_tokens_per_second_at_most": float(step.sequence_tokens_per_second),
@@ -137,6 +168,12 @@ def _assumptions(plan: Plan) -> Iterator[str]:
     if plan.data > 1:
         told = plan.model.attention_parameters
         yield GROUPS.format(n=told) if told else UNTOLD
+    if plan.pipeline > 1:
+        yield STAGES.format(head="" if plan.model.table else NO_HEAD)
+    if plan.context_ranks > 1:
+        yield DEALT.format(n=plan.context_ranks)
+    if plan.mtp:
+        yield MTP.format(n=len(plan.model.mtp))
     if not plan.bounded:
         yield NO_ACTIVE
     elif plan.active is None:
@@ -151,8 +188,9 @@ def as_markdown(found: Mapping[str, Any]) -> str:
         [f"# Plan: {found['model']}"],
         _table(("what", "value"), _asked(found)),
         ["## What fits"],
-        _table(("each GPU", "bytes"), _fitting(found)),
+        _table((_fullest(found), "bytes"), _fitting(found)),
         [_largest(found)],
+        *_stages(found),
         *_speed(found),
         ["## Taken as given"],
         [f"- {line}" for line in found["assumptions"]],
@@ -169,7 +207,11 @@ def _asked(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     active = found["active_parameters"]
     of_active = "not known how many active" if active is None else f"{active:,.0f} active"
     about = "about " if found["parameters_rounded"] else ""
-    layout = f"{found['tensor']} tensor x {found['data']} data parallel"
+    ways = {"tensor": found["tensor"], "data": found["data"]}
+    ways |= {"pipeline": found["pipeline"]} if found["pipeline"] > 1 else {}
+    layout = f"{' x '.join(f'{n} {way}' for way, n in ways.items())} parallel"
+    if found["context_parallel"] > 1:
+        layout += f", tokens dealt out over {found['context_parallel']}"
     return [
         ("parameters", f"{about}{found['parameters']:,.0f}, {about}{of_active}"),
         ("bytes of a parameter", f"{found['bytes_per_parameter']:g}"),
@@ -182,6 +224,21 @@ def _asked(found: Mapping[str, Any]) -> list[tuple[str, str]]:
         ),
         ("context", f"{found['context']:,} tokens"),
     ]
+
+
+def _fullest(found: Mapping[str, Any]) -> str:
+    return "each GPU of the fullest stage" if found["pipeline"] > 1 else "each GPU"
+
+
+def _stages(found: Mapping[str, Any]) -> Iterator[list[str]]:
+    """Return a table of the stages, where there are several."""
+    if found["pipeline"] > 1:
+        rows = [
+            (str(n), str(one["layers"]), size(one["weight_bytes_each"]), size(held))
+            for n, one in enumerate(found["stages"], start=1)
+            for held in [one["sequence_bytes_each"]]
+        ]
+        yield _table(("stage", "layers", "weights of a GPU", "cache of one sequence"), rows)
 
 
 def _fitting(found: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -206,6 +263,7 @@ def _speed(found: Mapping[str, Any]) -> Iterator[list[str]]:
         yield ["## A decode step"]
         rates = ("tokens/s, at most", "of a sequence")
         yield _table((*head, *rates), [_step_row(step) for step in found["steps"]])
+        yield from _passed(found)
     if first := found["first_token"]:
         yield [
             f"First token of a prompt of {first['prompt']:,} tokens: at least"
@@ -216,6 +274,17 @@ def _speed(found: Mapping[str, Any]) -> Iterator[list[str]]:
         yield [NO_ACTIVE]
     if found["expanding"]:
         yield [_crossing(found["expanding"], found["context"])]
+
+
+def _passed(found: Mapping[str, Any]) -> Iterator[list[str]]:
+    """Say what GPUs exchange, and in how many parts a batch passes the stages."""
+    last = found["steps"][-1]
+    if found["context_parallel"] > 1:
+        n = size(last["exchanged_bytes_each"])
+        yield [f"For {last['batch']:,} sequences each GPU receives {n} a step, at least."]
+    if found["pipeline"] > 1:
+        n = last["parts"]
+        yield [f"Least time for {last['batch']:,} sequences: in {n:,} parts, one after another."]
 
 
 def _step_row(step: Mapping[str, Any]) -> tuple[str, ...]:

@@ -4,9 +4,11 @@ Every time is a lower bound and every rate an upper one, of any way to place the
 fullest GPU reads and computes no less than the mean of all, and no less than its group's own part.
 Peaks are data sheets', nothing is said between GPUs, nothing is in memory but weights, cache and a
 fixed overhead. Each group keeps the weights of attention, as far as they are told, and splits the
-heads of its sequences; all other weights lie once on all GPUs.
+heads of its sequences; all other weights lie once on all GPUs. A pipeline's stages do so each with
+its own layers, and pass the batch on in parts.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -14,48 +16,16 @@ from math import ceil
 
 from mla_engine import checks, devices, sharing
 from mla_engine.devices import Device
-from mla_engine.model_caches import flops
+from mla_engine.model_caches import context_parallel, flops, pipeline
 from mla_engine.model_caches.counting import Placing
 from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.parts import Model
+from mla_engine.model_caches.pipeline import refuse_mtp
+from mla_engine.model_caches.serving import Serving, Step
 from mla_engine.model_caches.storage import Storage
 
 OVERHEAD = 2 * 2**30  # bytes of runtime, graphs and activations on each GPU: a habit, not measured
 MOST_TOKENS, MOST_GPUS = 2**40, 2**16
-
-
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """One decode step of a batch, each sequence one token further.
-
-    Args:
-        batch: sequences.
-        read_bytes: of weights and cache, on the fullest GPU, at least.
-        flops: of all GPUs.
-        reading_seconds: in which the fullest GPU reads its bytes, at least.
-        computing_seconds: in which it computes its share, at least.
-    """
-
-    batch: int
-    read_bytes: Fraction
-    flops: Fraction
-    reading_seconds: Fraction
-    computing_seconds: Fraction
-
-    @property
-    def seconds(self) -> Fraction:
-        """At least: reading and computing side by side."""
-        return max(self.reading_seconds, self.computing_seconds)
-
-    @property
-    def tokens_per_second(self) -> Fraction:
-        """The most tokens a second of all sequences: batch / seconds."""
-        return self.batch / self.seconds
-
-    @property
-    def sequence_tokens_per_second(self) -> Fraction:
-        """The most tokens a second of one sequence: 1 / seconds."""
-        return 1 / self.seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +48,9 @@ class Plan:
         weight_bytes: of one parameter, in the mean.
         weight_bits: of the narrowest that there are, by default those of the mean.
         overhead_bytes: on each GPU, for what is neither weights nor cache.
+        pipeline: stages, over which the layers are dealt out; each has so many of the GPUs.
+        context_ranks: GPUs of a group among which the tokens of a sequence are dealt out (DCP).
+        mtp: whether the cache of layers that predict further tokens is held, too.
 
     Raises:
         RefusedError: a value that does not fit, named.
@@ -97,6 +70,9 @@ class Plan:
     routed_parameters: float | None = None
     rounded: bool = False
     overhead_bytes: float = OVERHEAD
+    pipeline: int = 1
+    context_ranks: int = 1
+    mtp: bool = False
 
     def __post_init__(self) -> None:
         checks.kind("model", self.model, Model)
@@ -117,12 +93,53 @@ class Plan:
         if self.weight_bits is not None:
             checks.positive("weight_bits", self.weight_bits)
         checks.non_negative("overhead_bytes", self.overhead_bytes)
+        checks.whole("pipeline", self.pipeline, most=2**12)
+        checks.multiple("gpus", self.gpus, "pipeline", self.pipeline)
+        if self.mtp:
+            refuse_mtp(self.model, self.model.model_type or "this model")
         self.placing(1)
 
     def placing(self, batch: int) -> Placing:
-        """Return the cache of so many sequences on the GPUs."""
-        sizes = {"gpus": self.gpus, "data": self.data, "batch": batch}
-        return Placing(model=self.model, storage=self.storage, **sizes)
+        """Return the cache of so many sequences on the GPUs, of the stage where fewest fit."""
+        return replace(self.fullest.holding, batch=batch)
+
+    @cached_property
+    def stages(self) -> list[Serving]:
+        """The layers of each stage on its GPUs, their weights and cache."""
+        whole = Fraction(self.parameters)
+        active = self.active_parameters if self.bounded else whole
+        on = {
+            "storage": self.storage,
+            "gpus": self.gpus // self.pipeline,
+            "data": self.data,
+            "context_ranks": self.context_ranks,
+        }
+        return [
+            Serving(
+                stage=stage,
+                placing=(placing := Placing(model=stage.model, **on)),
+                holding=replace(placing, model=stage.model.drafting) if self.mtp else placing,
+                device=self.device,
+                context=self.context,
+                weight_bytes=Fraction(self.weight_bytes),
+                weights_flops=Fraction(self.weights_flops_per_second),
+                share=Fraction(*self.model.experts) if self.routed else None,
+            )
+            for stage in pipeline.stages(
+                self.model, self.pipeline, whole, active, self.expert_parameters
+            )
+        ]
+
+    @cached_property
+    def fullest(self) -> Serving:
+        """The stage where fewest sequences fit, or that lacks most for one a group."""
+
+        def left(one: Serving) -> tuple[int, Fraction]:
+            room = self._room(one)
+            fitting = sharing.largest_batch(room, one.sequence_bytes, self.data)
+            return fitting, room - one.sequence_bytes
+
+        return min(self.stages, key=left)
 
     @property
     def device(self) -> Device:
@@ -156,27 +173,21 @@ class Plan:
         known = self.active is not None and self.model.experts is not None
         return known and self.active < self.parameters and self.model.mixture is not False
 
-    def touched(self, batch: int, *, spread: bool) -> Fraction:
-        """Return the parameters that a batch is multiplied with.
-
-        All sequences use the same experts: the active ones, the least that any routing touches.
-        Each has experts of its own: active + min(routed, batch x used) - used, where used = routed
-        x experts of a token / all; attention, dense layers and shared experts are there once.
-        """
-        active = self.active_parameters
-        if not spread or not self.routed:
-            return active
+    @property
+    def expert_parameters(self) -> Fraction:
+        """The parameters of experts that layers choose among, 0 where that is not known."""
+        if not self.routed:
+            return Fraction(0)
+        if self.routed_parameters is not None:
+            return Fraction(self.routed_parameters)
         share = Fraction(*self.model.experts)
-        routed = self.routed_parameters
-        if routed is None:
-            routed = (self.parameters - active) / (1 - share) if share < 1 else 0
-        used = min(Fraction(routed) * share, active)
-        return active + min(Fraction(routed), batch * used) - used
+        idle = Fraction(self.parameters) - self.active_parameters
+        return idle / (1 - share) if share < 1 else Fraction(0)
 
     @property
     def rank_weight_bytes(self) -> Fraction:
         """Weights on each GPU: attention's over those of a group, all others over all GPUs."""
-        return self._weights(Fraction(self.parameters), self.data)
+        return self.fullest.rank_weight_bytes
 
     @property
     def weights_flops_per_second(self) -> float:
@@ -187,13 +198,12 @@ class Plan:
     @property
     def room_bytes(self) -> Fraction:
         """The room that weights and overhead leave for the cache; below 0 where they do not fit."""
-        taken = self.rank_weight_bytes + Fraction(self.overhead_bytes)
-        return Fraction(self.device.memory_bytes) - taken
+        return self._room(self.fullest)
 
     @property
     def sequence_bytes(self) -> Fraction:
         """Cache of one sequence on each GPU of its group, at most, while it grows to `context`."""
-        return self.placing(1).most_bytes(self.context)
+        return self.fullest.sequence_bytes
 
     @cached_property
     def largest_batch(self) -> int:
@@ -208,12 +218,17 @@ class Plan:
     @property
     def fewest_gpus(self) -> int | None:
         """In as many groups, on which one sequence a group fits; None where no number is enough."""
+        each = self.context_ranks
+        others = context_parallel.kv_heads(self.model) - 1 if each > 1 else 0  # DCP needs copies
 
-        def fits(ranks: int) -> bool:
-            return not replace(self, gpus=ranks * self.data).missing_bytes
+        def gpus(n: int) -> int:
+            return (n + others) * each * self.data * self.pipeline
 
-        ranks = sharing.first_whole(fits, MOST_GPUS // self.data)
-        return ranks and ranks * self.data
+        def fits(n: int) -> bool:
+            return not replace(self, gpus=gpus(n)).missing_bytes
+
+        found = sharing.first_whole(fits, MOST_GPUS // gpus(1))
+        return found and gpus(found)
 
     def step(self, batch: int, *, spread: bool = False) -> Step:
         """Return one decode step after `context` tokens.
@@ -221,34 +236,78 @@ class Plan:
         Bytes that the fullest GPU reads, at least: the mean of all GPUs, (attention's weights x
         groups at work + the other touched ones) / GPUs + cache of batch / groups sequences; and its
         group's share of attention's weights + the cache of its sequences. Seconds: the larger of
-        bytes / bandwidth and FLOPs / peak.
+        bytes / bandwidth and FLOPs / peak. With a pipeline: of the busiest stage, which reads its
+        weights for each part of the batch, and no less than the largest part takes through all
+        stages; of so many parts with which that is least.
 
         Args:
             batch: sequences.
             spread: whether each sequence has experts of its own; otherwise all use the same.
         """
-        touched = self.touched(batch, spread=spread)
-        cache = self.placing(1).read_bytes(self.context)
-        own = self._weights(self._attention(touched), self.data)
-        mean = self._weights(touched, min(batch, self.data)) + Fraction(batch, self.data) * cache
-        read = max(mean, own + self._sequences(batch) * cache)
         products = 2 * self.active_parameters * batch
         attention = flops.step_flops(self.model, self.context)
+        found: Step | None = None
+        for parts in range(1, sharing.sequences_each(batch, self.data) + 1):
+            step = self._step(batch, parts, spread=spread)
+            found = min(filter(None, (found, step)), key=lambda one: one.seconds)
+            if step.passing_seconds <= max(step.reading_seconds, step.computing_seconds):
+                break  # in more parts weights are read more often
+        ranks = self.gpus // self.data // self.pipeline
+        each = context_parallel.exchanged_bytes(self.model, ranks, self.context_ranks)
+        exchanged = sharing.sequences_each(batch, self.data) * each / self.pipeline
+        flop = products + batch * attention
+        return replace(found, flops=flop, exchanged_bytes=exchanged)
+
+    def _step(self, batch: int, parts: int, *, spread: bool) -> Step:
+        """Return a step in so many parts, without what does not depend on them."""
+        how, part = {"spread": spread, "parts": parts}, -(-batch // parts)
+        read = self._busiest(
+            lambda one, **which: one.mean_bytes(batch, **how, **which),
+            lambda one: one.own_bytes(batch, **how),
+        )
+        computing = self._busiest(
+            lambda one, **which: one.mean_computing(batch, **which),
+            lambda one: one.own_computing(batch),
+        )
+        in_turn = (
+            self._reading(sum(one.mean_bytes(part, spread=spread) for one in self.stages)),
+            self._reading(sum(one.own_bytes(part, spread=spread) for one in self.stages)),
+            sum(one.mean_computing(part) for one in self.stages),
+            sum(one.own_computing(part) for one in self.stages),
+        )
         return Step(
             batch=batch,
             read_bytes=read,
-            flops=products + batch * attention,
+            flops=Fraction(0),
             reading_seconds=self._reading(read),
-            computing_seconds=self._computing(products, batch, attention),
+            computing_seconds=computing,
+            parts=parts,
+            passing_seconds=max(in_turn),
         )
+
+    def _busiest(
+        self, mean: Callable[..., Fraction], own: Callable[[Serving], Fraction]
+    ) -> Fraction:
+        """Return the most of a stage, at least, wherever weights are that are not told to be in it.
+
+        Args:
+            mean: of a stage's GPUs; `certain` asks for what is told to be in it alone.
+            own: of a GPU of its fullest group.
+        """
+        told = max(mean(one, certain=True) for one in self.stages)
+        even = sum(mean(one, certain=False) for one in self.stages) / len(self.stages)
+        return max(told, even, *(own(one) for one in self.stages))
 
     @property
     def computing_from(self) -> int | None:
         """Sequences, as many in each group, from which a step computes as long as it reads.
 
         Both times are straight lines over them where all touch the same weights; None where
-        reading takes longer whatever their number.
+        reading takes longer whatever their number. With a pipeline, as far as MOST_TOKENS of them.
         """
+        if self.pipeline > 1:
+            found = sharing.first_whole(self._computes, MOST_TOKENS)
+            return found and found * self.data
         one, two = (self.step(n * self.data) for n in (1, 2))
         behind, then = (step.reading_seconds - step.computing_seconds for step in (one, two))
         if behind <= 0:
@@ -265,38 +324,33 @@ class Plan:
     def first_token_seconds(self) -> Fraction:
         """Until one prompt's first token, at least, on otherwise idle GPUs.
 
-        No less than its FLOPs / (peak x GPUs), than attention's on the GPUs of its group, and than
-        the time in which a GPU reads its active weights.
+        No less than its FLOPs / (peak x GPUs), than a stage's attention on the GPUs of its group,
+        and than the time in which GPUs of each stage in turn read their active weights.
         """
-        products = 2 * self.active_parameters * self.prompt_tokens
-        attention = flops.prompt_flops(self.model, self.prompt_tokens)
-        reading = self._reading(self._weights(self.active_parameters, 1))
-        return max(reading, self._computing(products, 1, attention))
+        if not self.bounded:
+            raise UncountedError("no_active")
+        reading, n_tokens = Fraction(0), self.prompt_tokens
+        for one in self.stages:
+            active, attention = one.stage.active, one.placing.model.attention_parameters
+            reading += self._reading(one.weights(active, min(active, Fraction(attention)), 1))
 
-    def _sequences(self, batch: int) -> int:
-        """Return the sequences of the fullest group."""
-        return self.placing(batch).sequences
+        def mean(one: Serving, *, certain: bool) -> Fraction:
+            active = one.stage.certain if certain else one.stage.active
+            attention = flops.prompt_flops(one.placing.model, n_tokens)
+            return one.mean_seconds(2 * active * n_tokens, attention)
 
-    def _attention(self, parameters: Fraction) -> Fraction:
-        return min(Fraction(self.model.attention_parameters), parameters)
+        computing = self._busiest(
+            mean, lambda one: one.own_seconds(flops.prompt_flops(one.placing.model, n_tokens))
+        )
+        return max(reading, computing)
 
-    def _weights(self, parameters: Fraction, groups: int) -> Fraction:
-        """Return their bytes of each GPU in the mean, attention's in so many groups."""
-        attention = Fraction(self.model.attention_parameters)
-        each = sharing.parameters_each(parameters, attention, self.gpus, groups)
-        return each * Fraction(self.weight_bytes)
+    def _computes(self, each: int) -> bool:
+        step = self.step(each * self.data)
+        return step.computing_seconds >= step.reading_seconds
 
     def _reading(self, n_bytes: Fraction) -> Fraction:
         return n_bytes / Fraction(self.device.bytes_per_second)
 
-    def _computing(self, products: Fraction, batch: int, attention: int) -> Fraction:
-        """Seconds of the mean GPU, and no less than of attention on one of the fullest group.
-
-        Weights are multiplied at the peak of numbers as narrow as they are stored, attention at
-        that of the cache's narrowest.
-        """
-        of_weights = Fraction(self.weights_flops_per_second)
-        of_cache = Fraction(self.device.fastest(self.storage.narrowest))
-        mean = (products / of_weights + batch * attention / of_cache) / self.gpus
-        group = Fraction(self._sequences(batch) * attention * self.data, self.gpus)
-        return max(mean, group / of_cache)
+    def _room(self, one: Serving) -> Fraction:
+        taken = one.rank_weight_bytes + Fraction(self.overhead_bytes)
+        return Fraction(self.device.memory_bytes) - taken

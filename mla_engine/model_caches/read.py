@@ -33,6 +33,8 @@ SIGNS = (  # keys that all must be there, and what they look like: the first tha
 )
 LATENT = ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
 TELLING = ("head", "layer", "lora", "window", "index", "compress", "linear", "mamba", "ssm", "kv")
+PREDICTING = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules")
+MOST_PREDICTING = 64
 BUILDERS: dict[str, Callable[[Keys, int], Layer]] = {
     "full": attention.grouped,
     "grouped": attention.grouped,
@@ -106,13 +108,17 @@ def read(config: Mapping[str, Any]) -> Model:
     model = Model(
         model_type=keys.model_type,
         layers=layers,
+        mtp=_predicting(keys, row, kinds),
         max_context=keys.max_context,
         as_mha=attention.as_mha(keys),
         n_heads=keys.whole_or("num_attention_heads", 0, least=0),
         n_index_heads=latents.index_heads(keys) if any(map(weighing.has_index, layers)) else 0,
         mixture=weighing.is_mixture(found) or None,
         experts=weighing.chosen(found),
-        attention_parameters=sum(weighing.attention_parameters(keys, layer) for layer in layers),
+        attention=tuple(weighing.attention_parameters(keys, layer) for layer in layers),
+        expert_layers=weighing.expert_layers(keys, len(layers)),
+        table=weighing.table(keys),
+        tied=keys.get("tie_word_embeddings") is not False,
     )
     guard.refuse_unknown(keys, row)
     return model
@@ -150,6 +156,22 @@ def _sharing(
         for layer in layers[own:]
     )
     return (*layers[:own], *read_only)
+
+
+def _predicting(keys: Keys, row: Mapping[str, Any], kinds: list[str]) -> tuple[Layer, ...] | None:
+    """Return the layers that predict further tokens; None of a kind that nobody says.
+
+    Their kind is what a list has beyond the last layer, the type's own, or that of all layers. One
+    with an indexer has its own, whatever the others share.
+    """
+    counts = (keys.whole_or(name, 0, least=0) for name in PREDICTING)
+    if not (n := min(next(filter(None, counts), 0), MOST_PREDICTING)):
+        return ()
+    own = keys.having(indexer_types=None, index_topk_pattern=None, index_topk_freq=None)
+    if not (found := schedule.beyond(keys, row)[:n]):
+        kind = row.get("mtp") or (kinds[0] if len(set(kinds)) == 1 else None)
+        found = [kind] * n if kind else []
+    return tuple(_layer(own, row, kind, 0) for kind in found) if len(found) == n else None
 
 
 def _unknown(config: Mapping[str, Any]) -> UncountedError:

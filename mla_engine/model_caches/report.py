@@ -9,10 +9,12 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
-from mla_engine import devices
+from mla_engine import checks, devices
 from mla_engine.devices import Device
+from mla_engine.model_caches import pipeline
 from mla_engine.model_caches.counting import OfKind, Placing, by_kind
 from mla_engine.model_caches.parts import Layer, Model, Part
+from mla_engine.model_caches.pipeline import refuse_mtp
 from mla_engine.model_caches.storage import TYPES, Storage
 
 SUMMED = tuple(field.name for field in fields(OfKind) if field.name != "kind")
@@ -51,6 +53,7 @@ ROWS = {  # growth of a part -> when a layer has a row of it
 ROUNDED = "their number is a rounded one, so what fits is no bound (--parameters)"
 WAYS = {
     "tensor": "tensor parallel, heads split",
+    "context": "and tokens dealt out (DCP)",
     "data": "data parallel, whole sequences",
 }
 
@@ -67,7 +70,11 @@ class Asked:
         gpu: their kind, a key or a name of GPUS, or another device.
         parameters: of the whole model, None leaves the weights out.
         rounded: whether these are what a name or a text says, and not a count.
+        routed: of them, those of experts that layers choose among, None where nobody counted.
         weights: the type of a parameter, a key of TYPES.
+        pipeline: stages that the layers are dealt out to.
+        context_ranks: GPUs among which a sequence's tokens are dealt out (DCP).
+        mtp: whether the cache of layers that predict further tokens is counted, too.
     """
 
     storage: Storage
@@ -78,7 +85,11 @@ class Asked:
     gpu: str | Device = "h200"
     parameters: float | None = None
     rounded: bool = False
+    routed: float | None = None
     weights: str = "bf16"
+    pipeline: int = 1
+    context_ranks: int = 1
+    mtp: bool = False
 
 
 def figures(name: str, model: Model, asked: Asked) -> dict[str, Any]:
@@ -89,13 +100,17 @@ def figures(name: str, model: Model, asked: Asked) -> dict[str, Any]:
     Raises:
         RefusedError: a number of `asked` that does not fit, named with its value.
     """
-    whole = Placing(model=model, storage=asked.storage, batch=asked.batch)
-    kinds = by_kind(model, asked.storage, asked.context)
+    counted = model.drafting if asked.mtp else model
+    if asked.mtp:
+        refuse_mtp(model, name)
+    whole = Placing(model=counted, storage=asked.storage, batch=asked.batch)
+    kinds = by_kind(counted, asked.storage, asked.context)
     totals = {key: sum(getattr(one, key) for one in kinds) for key in SUMMED}
     return {
         "model": name,
         "model_type": model.model_type,
         "layers": len(model.layers),
+        "mtp_layers": len(counted.layers) - len(model.layers),
         "kv": asked.kv,
         "stored_numbers_per_token": number(totals["numbers_per_token"]),
         "stored_bytes_per_token": number(totals["bytes_per_token"]),
@@ -108,7 +123,7 @@ def figures(name: str, model: Model, asked: Asked) -> dict[str, Any]:
         "max_context": model.max_context,
         "kinds": [
             _of_kind(one, asked) | {"parts": [_part(layer, part, asked) for part in layer.parts]}
-            for one, layer in zip(kinds, model.groups, strict=True)
+            for one, layer in zip(kinds, counted.groups, strict=True)
         ],
         "gpus": _gpus(model, asked),
     }
@@ -146,13 +161,18 @@ def _part(layer: Layer, part: Part, asked: Asked) -> dict[str, Any]:
 
 
 def _gpus(model: Model, asked: Asked) -> dict[str, Any]:
-    """Return what each GPU holds, with heads split and with sequences dealt out."""
-    ways = {"tensor": 1, "data": asked.gpus}
+    """Return what each GPU holds, with heads split, with tokens and with sequences dealt out."""
+    checks.multiple("gpus", asked.gpus, "pipeline", asked.pipeline)
+    ways = {"tensor": (1, 1), "data": (asked.gpus // asked.pipeline, 1)}
+    if asked.context_ranks > 1:
+        ways["context"] = (1, asked.context_ranks)
     device = devices.gpu(asked.gpu)
-    placed = {way: _placed(model, asked, data) for way, data in ways.items()}
+    placed = {way: _placed(model, asked, *sizes) for way, sizes in ways.items()}
     return {
         "gpu": device.name,
         "count": asked.gpus,
+        "pipeline": asked.pipeline,
+        "context_parallel": asked.context_ranks,
         "memory_bytes": number(Fraction(device.memory_bytes)),
         "weights": asked.weights,
         "parameters": asked.parameters,
@@ -160,21 +180,29 @@ def _gpus(model: Model, asked: Asked) -> dict[str, Any]:
     } | placed
 
 
-def _placed(model: Model, asked: Asked, data: int) -> dict[str, Any]:
-    sizes = {"gpus": asked.gpus, "data": data, "batch": asked.batch}
-    placing = Placing(model=model, storage=asked.storage, **sizes)
-    memory = devices.gpu(asked.gpu).memory_bytes
-    weights = (
-        placing.rank_parameters(asked.parameters or 0)
-        * float(TYPES[asked.weights].bits_with_scales)
-        / 8
-    )
+def _placed(model: Model, asked: Asked, data: int, context_ranks: int) -> dict[str, Any]:
+    """Return the most that a GPU of any stage holds, and the least context that they leave."""
+    on = {"storage": asked.storage, "data": data, "context_ranks": context_ranks}
+    on |= {"gpus": asked.gpus // asked.pipeline, "batch": asked.batch}
+    memory, whole = devices.gpu(asked.gpu).memory_bytes, Fraction(asked.parameters or 0)
+    stages = pipeline.stages(model, asked.pipeline, whole, whole, Fraction(asked.routed or 0))
+    placings = [
+        Placing(model=one.model.drafting if asked.mtp else one.model, **on) for one in stages
+    ]
+    each = float(TYPES[asked.weights].bits_with_scales) / 8
+    weights = [
+        one.rank_parameters(stage.parameters) * each
+        for one, stage in zip(placings, stages, strict=True)
+    ]
+    longest = [one.longest_context(memory, n) for one, n in zip(placings, weights, strict=True)]
     return {
-        "weight_bytes_each": number(weights) if weights else None,
-        "sequences_each": placing.sequences,
-        "stored_bytes_per_token_each": number(placing.token_bytes()),
-        "stored_bytes_each": number(placing.held_bytes(asked.context)),
-        LONGEST if weights else BEFORE_WEIGHTS: placing.longest_context(memory, weights),
+        "weight_bytes_each": number(max(weights)) if max(weights) else None,
+        "sequences_each": placings[0].sequences,
+        "stored_bytes_per_token_each": number(max(one.token_bytes() for one in placings)),
+        "stored_bytes_each": number(max(one.held_bytes(asked.context) for one in placings)),
+        LONGEST if max(weights) else BEFORE_WEIGHTS: min(
+            (n for n in longest if n is not None), default=None
+        ),
     }
 
 
@@ -201,7 +229,8 @@ def as_text(found: Mapping[str, Any]) -> str:
 
 def _head(found: Mapping[str, Any]) -> Iterator[str]:
     kept = "as published" if found["kv"] == "published" else f"in {found['kv']}"
-    yield f"{found['model']}: {found['layers']} layers, cache {kept}"
+    mtp = f" and {found['mtp_layers']} of MTP" if found["mtp_layers"] else ""
+    yield f"{found['model']}: {found['layers']} layers{mtp}, cache {kept}"
     n_bytes, numbers = found["stored_bytes_per_token"], found["stored_numbers_per_token"]
     yield f"each token adds       {_count(n_bytes)} bytes ({_count(numbers)} numbers)"
     if found["window_bytes"]:
@@ -243,10 +272,14 @@ def _on_gpus(found: Mapping[str, Any]) -> Iterator[str]:
     weights = on["tensor"]["weight_bytes_each"]
     yield f"{on['count']} x {on['gpu']}, {size(on['memory_bytes'])} each; {_weights(on)}"
     title = "each holds at most" if on["count"] > 1 else "it holds"
+    if on["pipeline"] > 1:
+        title = f"most of {on['pipeline']} stages"
     most = "longest context" if weights else "longest context before any weights"
     yield f"{title:<31} sequences  bytes a token  {f'at {context:,}':>13}  {most}"
-    ways = WAYS if on["count"] > 1 else {"data": "all of it"}
+    ways = WAYS if on["count"] > on["pipeline"] else {"data": "all of it"}
     for way, words in ways.items():
+        if way not in on:
+            continue
         one = on[way]
         held, longest = size(one["stored_bytes_each"]), _longest(one, on["memory_bytes"])
         token = _count(number(Fraction(one["stored_bytes_per_token_each"]) / one["sequences_each"]))

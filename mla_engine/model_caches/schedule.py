@@ -56,6 +56,17 @@ def _bounds(keys: Keys, name: str) -> bool:
     return keys.max_context is None or keys.whole(name) < keys.max_context
 
 
+def beyond(keys: Keys, row: Mapping[str, Any]) -> list[str]:
+    """Return the kinds that a list has beyond the last layer: those of MTP layers."""
+    own = [(row["listed"]["key"], row["listed"]["means"])] if "listed" in row else []
+    for name, means in (("layer_types", LAYER_TYPES), ("layers_block_type", LAYER_TYPES), *own):
+        if isinstance(listed := keys.get(name), list | str):
+            return [
+                means[_said(entry)] for entry in listed[keys.n_layers :] if _said(entry) in means
+            ]
+    return []
+
+
 def _means(keys: Keys, name: str, means: Mapping[str, str], *, repeated: bool = False) -> list[str]:
     """Read a list with an entry a layer; entries beyond the last layer are of MTP."""
     listed, n_layers = keys.list(name), keys.n_layers

@@ -146,6 +146,48 @@ def _experts(config: Mapping[str, Any]) -> Iterator[int]:
             yield max((n for n in given if isinstance(n, int)), default=0)
 
 
+def expert_layers(keys: Keys, n_layers: int) -> tuple[int, ...]:
+    """Return the numbers of the layers that choose among experts: all, where nothing else is said.
+
+    A mixture's first layers may be dense, all but every so many, or those that a list names.
+    """
+    for name, sign in LISTED:
+        if isinstance(listed := keys.get(name), list | str) and sign in listed:
+            return tuple(n for n, entry in enumerate(listed[:n_layers]) if entry == sign)
+    frequency = keys.get("moe_layer_freq")
+    if isinstance(frequency, list):
+        return tuple(n for n, entry in enumerate(frequency[:n_layers]) if entry)
+    dense = max(_said(keys, name) for name in DENSE)
+    step = max(_said(keys, name) for name in STEPS) or 1
+    offset = keys.get("expert_layer_offset")
+    offset = offset if isinstance(offset, int) else 0 if _said(keys, "moe_layer_freq") else step - 1
+    listed = keys.get("mlp_only_layers")
+    others = set(listed) if isinstance(listed, list) else set()
+    numbers = range(dense, n_layers)
+    return tuple(n for n in numbers if n % step == offset % step and n not in others)
+
+
+LISTED = (
+    ("mlp_layer_types", "sparse"),
+    ("hybrid_override_pattern", "E"),
+    ("layers_block_type", "moe"),
+    ("layer_types", "moe"),
+)
+DENSE = ("first_k_dense_replace", "num_dense_layers", "moe_layer_start_index")
+STEPS = (
+    "moe_layer_freq",
+    "decoder_sparse_step",
+    "interleave_moe_layer_step",
+    "expert_layer_period",
+    "moe_layer_interval",
+)
+
+
+def table(keys: Keys) -> int:
+    """Return the parameters of the embedding, a row for each entry of the vocabulary; 0 unsaid."""
+    return _said(keys, "vocab_size") * _said(keys, "hidden_size")
+
+
 USED = ("num_experts_per_tok", "num_experts_per_token", "top_k_experts", "moe_topk", "moe_k")
 
 
