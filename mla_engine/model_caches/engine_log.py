@@ -168,6 +168,11 @@ POOLS = re.compile(
 TOTAL = re.compile(r"max_total_num_tokens=(\d{1,15})")
 SPEAKS = re.compile(r"kv.?cache(?! usage)|gpu blocks|mamba|max_total_num|swakvpool", re.I)
 COUNTED = re.compile(r"padding layers, may waste")  # what is counted here, too
+HINTS = re.compile(  # one of these is in every line that says something
+    r"kv|cach|block|token|parallel|model|method|algorithm|fraction|utili|length|serve|size"
+    r"|\b(?:tp|dp|pp|dcp)\b",
+    re.IGNORECASE,
+)
 OF_VLLM = re.compile(r"GiB|GPU blocks|kv_cache_utils|vllm", re.I)
 OF_SGLANG = re.compile(r"KV Cache is allocated|SWAKVPool|max_total_num_tokens|sglang|mem.fraction")
 
@@ -182,7 +187,7 @@ def parse(text: str) -> Logged:
         raise UncountedError("long_log", most=MOST_LETTERS)
     found: dict[str, Any] = {}
     unread = []
-    for line in text.splitlines():
+    for line in filter(HINTS.search, text.splitlines()):
         if not _take(line, found) and SPEAKS.search(line) and not COUNTED.search(line):
             unread.append(line.strip()[:MOST_LINE])
     if found and "engine" not in found:

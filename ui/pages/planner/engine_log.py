@@ -7,7 +7,7 @@ import streamlit as st
 
 from mla_engine.lazy import LazyModule
 from mla_engine.model_caches import explain_report
-from mla_engine.model_caches.engine_log import MOST_LETTERS, parse
+from mla_engine.model_caches.engine_log import parse
 from mla_engine.model_caches.report import as_json
 from mla_engine.model_caches.sources import Found
 from ui.parts import charts, files, prose
@@ -18,6 +18,7 @@ pd = LazyModule("pandas")
 
 PASTED = "plan_log"  # the key in the session of a pasted log; a link has no room for it
 LINES = "Available KV cache memory: 46.80 GiB\nGPU KV cache size: 715,072 tokens"  # an example
+MOST_LETTERS = 200_000  # as of a config.json that is pasted
 HEIGHT, LARGE = 120, 1000  # pixels of the box; from how many bytes on they are written whole
 
 
