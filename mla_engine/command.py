@@ -142,9 +142,8 @@ def _gpu(asked: argparse.Namespace) -> Device:
 
 def _weights(asked: argparse.Namespace, found: sources.Found) -> dict[str, float]:
     """Return the bytes of a parameter: as asked for, else as its files store them, else bf16."""
-    if asked.weights is None and found.stored is not None:
-        whole = asked.parameters or found.parameters
-        return {"weight_bytes": found.stored.n_bytes / whole, "weight_bits": found.stored.bits}
+    if asked.weights is None and (own := found.stored_types(asked.parameters)):
+        return own
     name = asked.weights or "bf16"
     checks.choice("weights", name, TYPES)
     each = TYPES[name]

@@ -27,7 +27,7 @@ with page.frame(PAGE) as frame:
         prose.refused(error)
     picture, choices = st.columns([6, 5], gap="large")
     with choices:
-        controls.draw()
+        controls.draw(of_files=bool(shown and shown.served.found.stored))
     if waiting:
         with picture:
             memory.draw_unsized(waiting)

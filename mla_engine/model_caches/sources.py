@@ -53,6 +53,24 @@ class Found:
     stored: Stored | None = None
     storage: Storage = BF16
 
+    def with_stored(self, weights: Stored | None) -> "Found":
+        """Return the same with the weights that lie beside its config.json, None for none."""
+        if weights is None:
+            return self
+        said = {"parameters": weights.parameters, "routed": weights.routed}
+        return replace(self, stored=weights, **said)
+
+    def stored_types(self, parameters: float | None = None) -> dict[str, Any]:
+        """Return a plan's arguments on types as its files have them; none without files.
+
+        Args:
+            parameters: of the whole model, where its own count is not taken.
+        """
+        whole = parameters or self.parameters
+        if self.stored is None or whole is None:
+            return {}
+        return {"weight_bytes": self.stored.n_bytes / whole, "weight_bits": self.stored.bits}
+
     def weights(self, parameters: float | None, active: float | None) -> dict[str, Any]:
         """Return a plan's arguments on weights: its own counts where none are given.
 
@@ -141,7 +159,4 @@ def _near(source: str) -> str:
 def _of_files(name: str, files: Files, *, weighed: bool) -> Found:
     """Return the model of a folder or a repository, with the weights that it stores."""
     found = of_config(name, config := config_of(files))
-    if not weighed or (weights := stored(files, config)) is None:
-        return found
-    said = {"parameters": weights.parameters, "routed": weights.routed}
-    return replace(found, stored=weights, **said)
+    return found.with_stored(stored(files, config)) if weighed else found

@@ -13,6 +13,7 @@ from mla_engine.given_preset import given_preset, plain
 from mla_engine.model_caches import UncountedError
 from mla_engine.model_caches.models import named
 from mla_engine.model_caches.sources import Found, no_source, of_config, of_published, of_text
+from mla_engine.model_caches.stored_weights import Stored
 from ui.engine import folders, real_layer, shared_cache
 from ui.engine.model import Model, built
 from ui.engine.real_layer import RealLayer
@@ -30,6 +31,11 @@ def _config(name: str, _place: Place) -> dict:
     return ask("config", _place, limits.of_looking())
 
 
+@shared_cache.cached(key=lambda name, _: name)
+def _weights(name: str, _place: Place) -> Stored | None:
+    return ask("weights", _place, limits.of_looking())
+
+
 def counted(name: str) -> Found:
     """Return what the model of this name keeps: a stored one, a repository, or a folder.
 
@@ -39,6 +45,20 @@ def counted(name: str) -> Found:
     if known := named(name):
         return of_published(known)
     return of_config(name, config_of(name))
+
+
+def weighed(name: str) -> Found:
+    """Return what the model of this name keeps, and of a folder the weights that it stores.
+
+    Of a repository config.json alone is read.
+
+    Raises:
+        RefusedError: as `counted`, or a file of weights that is damaged.
+    """
+    found, where = counted(name), RealLayer(name, "", 0)
+    if named(name) or (place := real_layer.place(where)).folder is None:
+        return found
+    return found.with_stored(_weights(name.strip(), place))
 
 
 @shared_cache.cached(key=lambda data: sha256(data).digest())

@@ -114,15 +114,21 @@ def given_config(pasted: str) -> bytes:
     return st.session_state.get(pasted, "").strip().encode(errors="replace")
 
 
-def counted(name: str, pasted: str) -> Found | None:
+def counted(name: str, pasted: str, *, weighed: bool = False) -> Found | None:
     """Return the dropped or pasted model before the named one; None where none is given.
+
+    Args:
+        name: of the model.
+        pasted: the key of the text in the session.
+        weighed: whether the weights of a named folder are looked at, too.
 
     Raises:
         RefusedError: nothing of that name, or what is not counted, with the reason.
     """
     if config := given_config(pasted):
         return own_model.counted_file(config)
-    return own_model.counted(name) if name else None
+    named = own_model.weighed if weighed else own_model.counted
+    return named(name) if name else None
 
 
 def source(name: str, pasted: str) -> str:

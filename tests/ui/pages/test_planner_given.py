@@ -3,12 +3,15 @@
 import json
 from fractions import Fraction
 from math import floor
+from pathlib import Path
 
 import pytest
+import torch
 
 from mla_engine.model_caches import MODELS
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.model_caches.published import V3
+from tests.model_caches.test_stored_weights import saved
 from tests.ui.pages.test_planner import (
     ACTIVE,
     GIB,
@@ -21,6 +24,7 @@ from tests.ui.pages.test_planner import (
     room,
 )
 from tests.ui.screen import charts, csv, lead, plain, speech, statement
+from ui.engine import shared_cache
 from ui.pages.planner.view import PASTED
 
 
@@ -122,3 +126,24 @@ def test_a_pasted_configuration_is_planned_and_a_bad_one_keeps_the_page(opened: 
     assert [one for one in at.selectbox if one.key.startswith("plan_model")]
     at.text_area(PASTED).input("").run()
     assert "DeepSeek-V3 / R1" in plain(statement(at))
+
+
+@pytest.mark.parametrize("options", [{}, {"max_shard_size": "200KB"}])
+def test_a_folder_is_planned_with_the_weights_that_its_files_have(
+    opened: Opened, models: Path, options: dict
+):
+    """Against the model that transformers saved there; files hold no fp8, the setting at first."""
+    folder = models / f"stored {len(options)}"
+    model = saved(folder, torch.float32, **options)
+    n = model.num_parameters()
+    at = opened(PAGE, plan_own=str(folder), plan_gpu="t4", plan_tensor="1", plan_context="1024")
+    assert not at.error
+    assert f"hold {n:,} weights in {4 * n / 2**20:.2f} MiB" in plain(speech(at))
+    assert "Parameters, 10⁹" not in speech(at)
+    assert charts(at)[0].values("weights", "x")[0] == pytest.approx(4 * n / GIB)
+    control = next(one for one in at.button_group if one.key.startswith("plan_weights"))
+    assert control.disabled
+    last = sorted(folder.glob("*.safetensors"))[-1]
+    last.write_bytes(last.read_bytes()[:5])
+    shared_cache.clear()
+    assert last.name in plain(at.run().error[0].value)

@@ -17,6 +17,7 @@ from mla_engine.checkpoints.embedding import Inputs
 from mla_engine.checkpoints.files import Files, LocalFiles, repository_files
 from mla_engine.checkpoints.prefix import Prefix
 from mla_engine.config import AttentionConfig
+from mla_engine.model_caches.stored_weights import Stored, stored
 from mla_engine.refusals import Phrase
 
 MOST_OPEN, OPEN_SECONDS = 4, 600
@@ -83,6 +84,12 @@ def config(where: Where, progress: Progress) -> dict[str, Any]:
     return _unlisted(config_of(_files(where)))
 
 
+def weights(where: Where, progress: Progress) -> Stored | None:
+    """Say what the weights beside a config.json are, from headers; None without any."""
+    files = _files(where)
+    return stored(files, config_of(files))
+
+
 def _unlisted(part: Any, *, quantised: bool = False) -> Any:
     """Leave out lists and tables of more than a thousand entries that say what is quantised."""
     if not isinstance(part, dict):
@@ -95,7 +102,8 @@ def _unlisted(part: Any, *, quantised: bool = False) -> Any:
 
 
 JOBS = {
-    job.__name__: job for job in (plan, needed, fetch, inputs, inputs_of_layers, attention, config)
+    job.__name__: job
+    for job in (plan, needed, fetch, inputs, inputs_of_layers, attention, config, weights)
 }
 
 

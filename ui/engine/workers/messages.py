@@ -16,6 +16,7 @@ import torch
 from mla_engine import mechanisms, rope
 from mla_engine.budget import MemoryBudgetError
 from mla_engine.checkpoints import CheckpointError, HiddenBytes, HiddenStates, Plan
+from mla_engine.model_caches.stored_weights import Stored
 from mla_engine.refusals import Phrase, RefusedError, table
 
 MOST_LINE_BYTES = 2**20  # read in a few milliseconds, in which the server does nothing else
@@ -82,7 +83,7 @@ def _tensor(stream: BinaryIO, dtype: torch.dtype, shape: tuple[int, ...]) -> tor
 @cache
 def _types() -> dict[str, type]:
     """The dataclasses that may cross, by their names."""
-    types = (Plan, HiddenBytes, HiddenStates, *(getattr(rope, name) for name in ROTATIONS))
+    types = (Plan, HiddenBytes, HiddenStates, Stored, *(getattr(rope, name) for name in ROTATIONS))
     return {kind.__name__: kind for kind in (*types, *(m.config_type for m in mechanisms.all()))}
 
 

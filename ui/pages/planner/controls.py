@@ -8,8 +8,8 @@ from ui.parts.control import control
 from ui.words.text import t
 
 
-def draw() -> None:
-    """Draw what everybody chooses."""
+def draw(*, of_files: bool) -> None:
+    """Draw what everybody chooses; not the weights' type where a folder's files have theirs."""
     control("plan_model")
     control("plan_gpu")
     tensor, data = st.columns(2, vertical_alignment="bottom")
@@ -19,7 +19,7 @@ def draw() -> None:
         _explained("data")
     _explained("context")
     with st.container(horizontal=True):
-        control("plan_weights")
+        control("plan_weights", disabled=of_files)
         control("plan_kv")
 
 

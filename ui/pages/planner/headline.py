@@ -126,6 +126,7 @@ def snippet(view: View) -> Recipe:
         "data": plan.data,
         "context": plan.context,
         "weight_bytes": plan.weight_bytes,
+        "weight_bits": plan.weight_bits,
         "overhead_bytes": _whole(plan.overhead_bytes),
     }
     if not plan.largest_batch:

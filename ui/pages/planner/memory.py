@@ -104,7 +104,18 @@ def _table_unsized(view: Unsized) -> "pd.DataFrame":
 
 def below(view: View) -> list[str]:
     """Return the sentences below the picture of a GPU."""
-    return [*filter(None, (_sums(view), _split(view), _whole(view))), *_beyond(view)]
+    first = _stored(view), _sums(view), _split(view), _whole(view)
+    return [*filter(None, first), *_beyond(view)]
+
+
+def _stored(view: View) -> str:
+    """Say what the files of the model's folder hold; "" for a model without."""
+    if (found := view.served.found.stored) is None:
+        return ""
+    said = {"bytes": tied_size(found.n_bytes), "model": name(view.served)}
+    if found.bits is None:
+        return t("planner.stored_packed", **said)
+    return t("planner.stored", **said, n=count(found.parameters), bits=found.bits)
 
 
 def _sums(view: View) -> str:

@@ -177,7 +177,7 @@ def view() -> View:
         RefusedError: one that is not understood.
     """
     s = settings()
-    own = own_model.counted(s["plan_own"], PASTED)
+    own = own_model.counted(s["plan_own"], PASTED, weighed=True)
     found = own or of_published(MODELS[s["plan_model"]])
     total, active = (BILLION * s[f"plan_{name}"] for name in ("parameters", "active"))
     by = own_model.source(s["plan_own"], PASTED)
@@ -205,7 +205,7 @@ def _plan(found: Found, parameters: float | None = None, active: float | None = 
         **found.weights(parameters, active),
         gpu=s["plan_gpu"],
         context=s["plan_context"],
-        weight_bytes=WEIGHTS[s["plan_weights"]],
+        **{"weight_bytes": WEIGHTS[s["plan_weights"]]} | found.stored_types(parameters),
         overhead_bytes=s["plan_overhead"] * GIB,
     )
 
