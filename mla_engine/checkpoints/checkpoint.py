@@ -13,12 +13,12 @@ from mla_engine.checkpoints.errors import CheckpointError, unreadable
 from mla_engine.checkpoints.files import (
     REPOSITORY,
     Files,
-    LocalFiles,
     Report,
     Span,
     existing,
     repository_files,
 )
+from mla_engine.checkpoints.local import is_gguf, local_files
 from mla_engine.checkpoints.other_kinds import check_kind
 from mla_engine.checkpoints.safetensors_file import TensorEntry
 from mla_engine.checkpoints.safetensors_header import (
@@ -224,10 +224,11 @@ def _no_weights(name: str, files: Sequence[str]) -> CheckpointError:
 
 
 def open_checkpoint(source: str | Path | Checkpoint, revision: str | None = None) -> Checkpoint:
-    """Open a local folder, or the Hub repository "owner/name" at a revision.
+    """Open a local folder or GGUF file, or the Hub repository "owner/name" at a revision.
 
     Args:
-        source: "owner/name" on the Hub, a folder, or an open checkpoint, which is returned.
+        source: "owner/name" on the Hub, a folder, a GGUF file, or an open checkpoint, which is
+            returned.
         revision: of a Hub repository.
 
     Raises:
@@ -235,10 +236,10 @@ def open_checkpoint(source: str | Path | Checkpoint, revision: str | None = None
     """
     if isinstance(source, Checkpoint):
         return source
-    if (local := existing(source)) and local.is_dir():
+    if (local := existing(source)) and (local.is_dir() or is_gguf(local)):
         if revision:
             raise CheckpointError("folder_revision", revision=revision)
-        return Checkpoint(LocalFiles(local))
+        return Checkpoint(local_files(local))
     if local is not None:  # a file, of which only the beginning is looked at
         with unreadable(local.name), local.open("rb") as file:
             check_kind(file.read(64), local.name)

@@ -57,6 +57,7 @@ NOTES = (
     "no output bias",
     "part of a larger model",
     "positions end",
+    "rounded",
     "sliding window",
 )
 
@@ -239,6 +240,7 @@ def _notes(
         "no output bias": bool(family.row.get("zero")),
         "part of a larger model": found.get("model_type") not in family.spellings,
         "positions end": getattr(config, "position_limit", None) is not None,
+        "rounded": bool(found.get("mla_explorer_rounded")),
         "sliding window": getattr(config, "sliding_window", None) is not None,
     }
     return tuple(note for note in NOTES if true[note])

@@ -12,11 +12,11 @@ from mla_engine.checkpoints.files import (
     MOST_CONFIG_BYTES,
     REPOSITORY,
     Files,
-    LocalFiles,
     at_most,
     existing,
     repository_files,
 )
+from mla_engine.checkpoints.local import is_gguf, local_files
 from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.models import MODELS, Published, named
 from mla_engine.model_caches.parts import Model
@@ -104,10 +104,10 @@ def find(source: str, revision: str | None = None, *, weighed: bool = False) -> 
         return of_text(sys.stdin.buffer.read(MOST_CONFIG_BYTES + 1))
     name = source.strip()
     if (path := existing(source) or existing(name)) is not None:
-        if not path.is_dir():
+        if not path.is_dir() and not is_gguf(path):
             data = at_most(path, path.name, MOST_CONFIG_BYTES)
             return of_config(source, parse_json(data, path.name))
-        return _of_files(source, LocalFiles(path), weighed=weighed)
+        return _of_files(source, local_files(path), weighed=weighed)
     if (known := named(source)) is not None:
         return of_published(known)
     if not REPOSITORY.fullmatch(name):

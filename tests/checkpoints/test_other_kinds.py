@@ -26,7 +26,7 @@ POINTER = (
 )
 KINDS = {  # as git, llama.cpp, a browser and torch write them
     "pointer": (POINTER, "is a Git LFS pointer"),
-    "GGUF": (b"GGUF\x03\x00\x00\x00" + bytes(3_000_000), "is a GGUF file"),
+    "GGUF": (b"GGUF\x03\x00\x00\x00" + bytes(3_000_000), "GGUF"),
     "page": (b"\n<!DOCTYPE html>\n<html class=''>", "is a web page (HTML)"),
     "zip": (pickled(), "is a zip archive, or a pickle file of torch"),
 }
@@ -56,7 +56,7 @@ def test_names_a_folder_of_gguf(folder, tmp_path):
     only.mkdir()
     shutil.copy(folder / "config.json", only)
     (only / "model-Q4_K_M.gguf").write_bytes(KINDS["GGUF"][0])
-    with refused("model-Q4_K_M.gguf", "is a GGUF file"):
+    with refused("model-Q4_K_M.gguf", "GGUF", "general.architecture"):
         open_checkpoint(only)
 
 

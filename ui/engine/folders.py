@@ -34,13 +34,14 @@ def inside(name: str | Path) -> Path:
 
 
 def is_meant(name: str) -> bool:
-    """Tell whether a name is one of a folder here: as it is written, or because it is there."""
+    """Tell whether a name is one of a place here: as it is written, or because it is there."""
     with suppress(*NO_PATH):
         written = os.path.normpath(APP / Path(name).expanduser())
         within = [os.path.normpath(APP / folder) for folder in server().model_folders]
         if any(Path(written).is_relative_to(folder) for folder in within):
             return True
-    return is_folder(name)
+        return inside(name).exists()
+    return False
 
 
 def is_folder(name: str) -> bool:

@@ -14,7 +14,8 @@ from mla_engine.checkpoints import Checkpoint, HiddenBytes, HiddenStates, Plan
 from mla_engine.checkpoints.checkpoint import Progress
 from mla_engine.checkpoints.config_json import config_of
 from mla_engine.checkpoints.embedding import Inputs
-from mla_engine.checkpoints.files import Files, LocalFiles, repository_files
+from mla_engine.checkpoints.files import Files, repository_files
+from mla_engine.checkpoints.local import local_files
 from mla_engine.checkpoints.prefix import Prefix
 from mla_engine.config import AttentionConfig
 from mla_engine.model_caches.stored_weights import Stored, stored
@@ -121,7 +122,7 @@ def _opened(where: Where) -> Checkpoint:
 def _files(where: Where) -> Files:
     """Return the files of a folder, or of a repository as its owner or as anybody may read it."""
     if where["is_folder"]:
-        return LocalFiles(Path(where["name"]))
+        return local_files(Path(where["name"]))
     bounds = {name: where[name] for name in ("quota_bytes", "hourly_bytes")}
     public = {"token": False, "folder": where["root"], **bounds}
     access = {} if where["quota_bytes"] is None else public

@@ -1,0 +1,108 @@
+"""A GGUF file as the files of a folder: config.json, tokenizer.json and model.safetensors.
+
+The last is nowhere: its header is made of the GGUF's, and a range of its bytes is decoded when it
+is read. Rounded numbers become float32, others stay as they are stored.
+"""
+
+import json
+from bisect import bisect_right
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.files import CONFIG, Files, Report, Span
+from mla_engine.checkpoints.gguf.header import Stored, parse
+from mla_engine.checkpoints.gguf.llama import config_of, name_of, order
+from mla_engine.checkpoints.gguf.vocabulary import tokenizer_json
+from mla_engine.checkpoints.safetensors_header import SINGLE
+
+TOKENIZER = "tokenizer.json"
+ITEM_BYTES = {"F32": 4, "F16": 2, "BF16": 2}
+AT_ONCE = 2**18  # numbers that are decoded together
+
+
+class GgufFiles:
+    """The model in one file among `files`, as `Files`; a refusal is a CheckpointError."""
+
+    revision = None
+
+    def __init__(self, files: Files, file: str) -> None:
+        self._files, self._file, self.name = files, file, file
+        self.header = parse(self._raw, file, files.size(file))
+        self.config = config_of(self.header, file)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Lay the tensors out behind a header of safetensors."""
+        rows, at = {}, 0
+        self._tensors: list[tuple[str, Stored]] = []
+        for short, stored in self.header.tensors.items():
+            name, dtype = name_of(short, self._file), stored.type.dtype
+            stop = at + prod(stored.shape) * ITEM_BYTES[dtype]
+            rows[name] = {"dtype": dtype, "shape": stored.shape, "data_offsets": [at, stop]}
+            self._tensors.append((name, stored))
+            at = stop
+        text = json.dumps(rows).encode()
+        self._head = len(text).to_bytes(8, "little") + text
+        starts = [row["data_offsets"][0] for row in rows.values()]
+        self._starts, self._size = [len(self._head) + start for start in starts], at
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the files that it stands for."""
+        return CONFIG, SINGLE, TOKENIZER
+
+    def small_file(self, name: str, most_bytes: int) -> bytes | None:
+        """Return config.json or tokenizer.json, None for another; CheckpointError if too long."""
+        made = {CONFIG: lambda: json.dumps(self.config).encode(), TOKENIZER: self._tokenizer}
+        data = made[name]() if name in made else None
+        if data is not None and len(data) > most_bytes:
+            raise CheckpointError("too_large", name=name, size=len(data), most=most_bytes)
+        return data
+
+    def size(self, file: str) -> int:
+        """Return the size of model.safetensors in bytes; CheckpointError for another file."""
+        if file != SINGLE:
+            raise CheckpointError("missing", file=file, where=self.name)
+        return len(self._head) + self._size
+
+    def fetch(self, spans: Sequence[Span], report: Report) -> None:
+        """Report that all is here."""
+        report(sum(span.n_bytes for span in spans))
+
+    def read(self, spans: Sequence[Span], report: Report) -> list[bytearray]:
+        """Return the bytes of each span of model.safetensors; `report` gets those of each part."""
+        return [self._span(span, report) for span in spans]
+
+    def _span(self, span: Span, report: Report) -> bytearray:
+        if span.stop <= len(self._head):
+            report(span.n_bytes)
+            return bytearray(self._head[span.start : span.stop])
+        place = bisect_right(self._starts, span.start) - 1
+        name, stored = self._tensors[place]
+        columns = stored.shape[-1]
+        row_bytes = columns * ITEM_BYTES[stored.type.dtype]
+        start, stop = (at - self._starts[place] for at in (span.start, span.stop))
+        first, last = start // row_bytes, -(-stop // row_bytes)
+        rows = self._rows(name, stored, first, last)
+        found, step = bytearray(), max(AT_ONCE // columns, 1)
+        for at in range(0, len(rows), step):
+            found += stored.type.numbers_of(rows[at : at + step]).data
+            report(len(rows[at : at + step]) * row_bytes)
+        return found[start - first * row_bytes : stop - first * row_bytes]
+
+    def _rows(self, name: str, stored: Stored, first: int, last: int) -> np.ndarray:
+        """Return rows of a tensor as they are stored, uint8 [last - first, bytes]."""
+        n_rows = prod(stored.shape[:-1])
+        row_bytes, way = stored.n_bytes // n_rows, order(name, n_rows, self.config, self._file)
+        start, stop = (first, last) if way is None else (0, n_rows)
+        data = self._raw(stored.start + start * row_bytes, stored.start + stop * row_bytes)
+        rows = np.frombuffer(data, np.uint8).reshape(-1, row_bytes)
+        return rows if way is None else rows[way[first:last]]
+
+    def _raw(self, start: int, stop: int) -> bytearray:
+        return self._files.read([Span(self._file, start, stop)], lambda _: None)[0]
+
+    def _tokenizer(self) -> bytes | None:
+        return tokenizer_json(self.header.metadata, self._file)

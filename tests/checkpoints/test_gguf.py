@@ -1,0 +1,94 @@
+"""GGUF files, beside what llama.cpp's own package and transformers read in them."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
+
+from mla_engine.checkpoints import hidden_states_of_layers, load_attention, open_checkpoint
+from mla_engine.checkpoints.gguf.blocks import TYPES
+from mla_engine.checkpoints.tokens import tokenize
+from tests.checkpoints import gguf_model
+from tests.checkpoints.gguf_model import gguf
+from tests.engine.samples import relative
+
+TEXT = "The cat sat on the mat in 2024, and looked at 天上的月亮.\n  def f(x): return x + 12"
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    return gguf_model.write(tmp_path_factory.mktemp("gguf") / "small.gguf")
+
+
+@pytest.fixture(scope="module")
+def theirs(file):
+    """The model that transformers makes of the file, in float32."""
+    config = LlamaConfig(**load_gguf_checkpoint(file)["config"], attn_implementation="eager")
+    model = LlamaForCausalLM(config)
+    found = load_gguf_checkpoint(file, return_tensors=True, model_to_load=model)
+    model.load_state_dict(found["tensors"], strict=False)
+    return model.eval()
+
+
+@pytest.mark.parametrize("kind", TYPES.values(), ids=lambda kind: kind.name)
+def test_every_type_is_decoded_as_by_llama_cpp(kind):
+    numbers, n_bytes = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind.name]]
+    assert (kind.numbers, kind.n_bytes) == (numbers, n_bytes)
+    data = np.random.default_rng(3).integers(0, 256, (64, n_bytes), np.uint8)
+    with np.errstate(all="ignore"):
+        wanted = gguf.dequantize(data, gguf.GGMLQuantizationType[kind.name]).reshape(-1)
+    dtype = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}[kind.dtype]
+    found = torch.frombuffer(bytearray(kind.numbers_of(data)), dtype=dtype).float()
+    np.testing.assert_array_equal(found.numpy(), wanted.astype(np.float32))
+
+
+def test_every_tensor_is_that_of_transformers(file, theirs):
+    wanted = theirs.state_dict()
+    del wanted["lm_head.weight"]  # the embedding again
+    checkpoint = open_checkpoint(file)
+    found = checkpoint.read(wanted)
+    for name, tensor in wanted.items():
+        assert torch.equal(found[name].float(), tensor), name
+    assert {entry.dtype for entry in checkpoint.entries(wanted).values()} == {"F32", "F16", "BF16"}
+    assert torch.equal(
+        checkpoint.rows("model.embed_tokens.weight", [7, 0, 99]).float(),
+        theirs.state_dict()["model.embed_tokens.weight"][[7, 0, 99]],
+    )
+
+
+def test_every_layer_and_its_input_are_those_of_transformers(file, theirs):
+    ids, seen = torch.tensor([tokenize(file, TEXT).ids]), {}
+    for number, block in enumerate(theirs.model.layers):
+        block.self_attn.register_forward_hook(
+            lambda _, args, given, found, number=number: seen.update(
+                {number: (given["hidden_states"], *found)}
+            ),
+            with_kwargs=True,
+        )
+    with torch.no_grad():
+        theirs(ids)
+    ours = hidden_states_of_layers(file, TEXT, range(len(seen)))
+    for number, (h, u, attention) in seen.items():
+        assert relative(ours[number].h, h) < 1e-5
+        with torch.no_grad():
+            trace = load_attention(file, number)(h)
+        assert relative(trace.u, u) < 1e-5
+        assert (trace.attention - attention).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("text", [TEXT, "12345 007 3.14", "  a  5   b", "x1y22z333", "①½ 二〇二四"])
+def test_a_text_is_cut_as_by_transformers_and_every_digit_alone(file, text):
+    """transformers leaves out that this tokenizer parts digits, so it is given the parts."""
+    theirs = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+    parts = re.findall(r"[0-9①½]|[^0-9①½]+", text)
+    wanted = [number for part in parts for number in theirs.encode(part, add_special_tokens=False)]
+    assert list(tokenize(file, text).ids) == wanted
+    assert wanted == gguf_model.tokenizer().encode(text).ids
+
+
+def test_a_folder_with_one_file_is_that_file(file):
+    assert open_checkpoint(file.parent).config == open_checkpoint(file).config
+    assert open_checkpoint(file).config["mla_explorer_rounded"]
