@@ -6,6 +6,7 @@ Python code are refused. Which tokens stand before and after a text is what toke
 transformers 5 has it; keys of tokenizer_config.json such as add_bos_token change nothing there.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,8 +47,17 @@ def tokenize(source: str | Path | Checkpoint, text: str, *, revision: str | None
         CheckpointError: an empty text, one over the limits, or no tokenizer.json that can be read.
     """
     check_text(text)
-    checkpoint = open_checkpoint(source, revision)
-    tokenizer = _kimi(checkpoint) or _load(_file(checkpoint))
+    return cut(tokenizer_of(open_checkpoint(source, revision)), text)
+
+
+def tokenizer_of(checkpoint: Checkpoint) -> "tokenizers.Tokenizer":
+    """Return the tokenizer of a checkpoint, to cut several texts by; CheckpointError without."""
+    return _kimi(checkpoint) or _load(_file(checkpoint))
+
+
+def cut(tokenizer: "tokenizers.Tokenizer", text: str) -> Tokens:
+    """Return the tokens of `text`; errors as `tokenize`."""
+    check_text(text)
     try:
         encoding = tokenizer.encode(text)
     except (TypeError, UnicodeError):
@@ -60,7 +70,7 @@ def tokenize(source: str | Path | Checkpoint, text: str, *, revision: str | None
         raise CheckpointError("text_tokens", given=len(encoding.ids), most=MOST_TOKENS)
     return Tokens(
         ids=tuple(encoding.ids),
-        tokens=_drawn(encoding, tokenizer),
+        tokens=_drawn(encoding.ids, encoding.tokens, tokenizer),
         offsets=tuple(encoding.offsets),
         special=tuple(map(bool, encoding.special_tokens_mask)),
     )
@@ -110,14 +120,23 @@ def _load(rules: bytes) -> "tokenizers.Tokenizer":
     return tokenizer
 
 
-def _drawn(encoding: "tokenizers.Encoding", tokenizer: "tokenizers.Tokenizer") -> tuple[str, ...]:
+def vocabulary(tokenizer: "tokenizers.Tokenizer", size: int) -> tuple[str, ...]:
+    """Return how to draw each of so many tokens; one that has no text is its number, as in <7>."""
+    ids = range(size)
+    pieces = [tokenizer.id_to_token(place) or f"<{place}>" for place in ids]
+    return _drawn(ids, pieces, tokenizer)
+
+
+def _drawn(
+    ids: Iterable[int], pieces: Iterable[str], tokenizer: "tokenizers.Tokenizer"
+) -> tuple[str, ...]:
     added = {
         number: token.content for number, token in tokenizer.get_added_tokens_decoder().items()
     }
     in_bytes = "ByteLevel(" in repr(tokenizer.decoder)
     return tuple(
         _printable(added[number]) if number in added else _readable(piece, in_bytes=in_bytes)
-        for number, piece in zip(encoding.ids, encoding.tokens, strict=True)
+        for number, piece in zip(ids, pieces, strict=True)
     )
 
 
