@@ -135,6 +135,8 @@ class HeadScores:
 
     def names(self, threshold: float = THRESHOLD) -> tuple[tuple[str | None, ...], ...]:
         """Name each head, layers x heads, by its highest score; None below the threshold."""
+        if not self.kinds:
+            return ((None,) * self.table.shape[1],) * self.table.shape[0]
         best = self.table.max(-1)
         return tuple(
             tuple(
