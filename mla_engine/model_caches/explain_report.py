@@ -41,7 +41,7 @@ def figures(found: Found, log: Logged, kv: str | None = None) -> dict[str, Any]:
 
     Raises:
         UncountedError: a log of which nothing is understood.
-        RefusedError: a type that no cache has.
+        RefusedError: a type that no cache has, more pipeline stages than layers.
     """
     if not log.said:
         raise UncountedError("no_log")

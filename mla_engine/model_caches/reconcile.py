@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import ceil
 
-from mla_engine.model_caches.blocks import Pool, largest_block, pool, row_bytes
+from mla_engine.model_caches.blocks import Pool, largest_block, pool
 from mla_engine.model_caches.engine_log import SGLANG, Logged, Memory
 from mla_engine.model_caches.parts import Model
+from mla_engine.model_caches.pipeline import parted
 from mla_engine.model_caches.storage import Storage
 from mla_engine.model_caches.terms import Term, counted, grouping, over_ranks, windows
 
@@ -46,10 +46,7 @@ class Reconciled:
         """vLLM's blocks, None where its groups are not known here or the engine has none."""
         if self.log.engine == SGLANG or (self.log.pipeline or 1) > 1:
             return None
-        model = self.model
-        if self._drafts:
-            model = replace(model, layers=(*model.layers, model.layers[-1]))
-        return pool(model, self.storage, self.log)
+        return pool(self._served(self.model), self.storage, self.log)
 
     @property
     def memory(self) -> Memory | None:
@@ -117,36 +114,34 @@ class Reconciled:
         each = self.counted_bytes + sum(term.n_bytes for term in self.terms)
         return least <= (self.tokens + self.block_size) * each and self.tokens * each <= most
 
-    @property
-    def _drafts(self) -> bool:
-        """Tell if vLLM drafts tokens with a layer of the model's own (MTP)."""
-        return self.log.engine != SGLANG and self.log.speculative in DRAFTED
+    def _served(self, model: Model) -> Model:
+        """Return a model with its layers that predict further tokens, where vLLM drafts by them."""
+        drafts = self.log.engine != SGLANG and self.log.speculative in DRAFTED
+        return model.drafting if drafts else model
 
     def _terms(self) -> Iterator[Term]:
         yield from over_ranks(self.model, self.storage, self.log.ranks)
-        each = self._rank_bytes
+        each, served = self._rank_bytes(self.model), self._served(self.model)
+        added = len(served.layers) - len(self.model.layers)
+        yield Term("drafting", self._rank_bytes(served) - each, {"layers": added})
+        each = self._rank_bytes(served)
         if (stages := self.log.pipeline or 1) > 1:
-            n, kept = len(self.model.layers), ceil(Fraction(len(self.model.layers), stages))
-            values = {"stages": stages, "layers": kept, "all": n}
-            yield Term("pipeline", -each * (1 - Fraction(kept, n)), values)
-            each *= Fraction(kept, n)
-        if self._drafts:
-            last = row_bytes(self.model.layers[-1], self.storage, self.log.ranks)
-            yield Term("drafting", last)
-            each += last
+            parts = [self._served(part) for part in parted(self.model, stages)]
+            fullest = max(parts, key=self._rank_bytes)
+            layers = {"layers": len(fullest.layers), "all": len(served.layers)}
+            yield Term("pipeline", self._rank_bytes(fullest) - each, {"stages": stages} | layers)
+            each = self._rank_bytes(fullest)
         if (context := self.log.context or 1) > 1:
             yield Term("context", -each * (1 - Fraction(1, context)), {"ranks": context})
         if self.log.engine == SGLANG:
             yield from self._of_sglang()
         elif self.pool:
-            yield from grouping(self.pool, self.model, self.storage, self.log)
+            yield from grouping(self.pool, served, self.storage, self.log)
 
-    @property
-    def _rank_bytes(self) -> Fraction:
-        return sum(
-            (term.n_bytes for term in counted(self.model, self.storage, self.log.ranks)),
-            Fraction(0),
-        )
+    def _rank_bytes(self, model: Model) -> Fraction:
+        """Return the bytes of a token in the layers that keep every one, on one rank."""
+        each = counted(model, self.storage, self.log.ranks)
+        return sum((term.n_bytes for term in each), Fraction(0))
 
     def _of_sglang(self) -> Iterator[Term]:
         """SGLang's pool of windows, and index keys that its older versions leave out of a size."""
@@ -161,6 +156,6 @@ class Reconciled:
             if term.key == "index"
         )
         if index and self.implied and not layers:
-            without = (self._rank_bytes - index) * self.log.tokens
+            without = (self._rank_bytes(self.model) - index) * self.log.tokens
             if abs(without - self.memory.n_bytes) <= self.memory.off_by + self.block_size * index:
                 yield Term("index_left_out", -Fraction(index))
