@@ -8,11 +8,13 @@ float16, and 32 numbers q of 4 bits that stand for d q + m. In K types 256 numbe
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
+from mla_engine.lazy import LazyModule
 
-HALVES = np.array([0, 4], dtype=np.uint8)  # of a byte with two numbers of 4 bits
-QUARTERS = np.array([0, 2, 4, 6], dtype=np.uint8)
-BITS = np.arange(8, dtype=np.uint8)
+np = LazyModule("numpy")
+
+HALVES = (0, 4)  # of a byte with two numbers of 4 bits
+QUARTERS = (0, 2, 4, 6)
+BITS = tuple(range(8))
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,10 @@ class Blocks:
     name: str
     numbers: int
     n_bytes: int
-    decode: Callable[[np.ndarray], np.ndarray] | None
+    decode: "Callable[[np.ndarray], np.ndarray] | None"
     dtype: str = "F32"  # after decoding, as safetensors calls it
 
-    def numbers_of(self, data: np.ndarray) -> np.ndarray:
+    def numbers_of(self, data: "np.ndarray") -> "np.ndarray":
         """Return whole blocks, given as uint8 of any shape, as the bytes of their numbers."""
         if self.decode is None:
             return data.reshape(-1)
@@ -38,47 +40,47 @@ class Blocks:
         return np.ascontiguousarray(decoded, "<f4").reshape(-1).view(np.uint8)
 
 
-def _factor(blocks: np.ndarray, at: int) -> np.ndarray:
+def _factor(blocks: "np.ndarray", at: int) -> "np.ndarray":
     return blocks[:, at : at + 2].copy().view("<f2").astype(np.float32)
 
 
-def _pairs(data: np.ndarray, width: int) -> np.ndarray:
+def _pairs(data: "np.ndarray", width: int) -> "np.ndarray":
     """Unpack numbers of 4 bits: of each `width` bytes the lower halves come first."""
-    parts = data.reshape(len(data), -1, 1, width) >> HALVES[:, None] & 15
+    parts = data.reshape(len(data), -1, 1, width) >> np.array(HALVES, np.uint8)[:, None] & 15
     return parts.reshape(len(data), -1)
 
 
-def _with_fifth_bit(data: np.ndarray) -> np.ndarray:
+def _with_fifth_bit(data: "np.ndarray") -> "np.ndarray":
     """Unpack 32 numbers of 5 bits: four bytes of highest bits, and 16 of pairs."""
     high = np.unpackbits(data[:, :4], axis=1, bitorder="little")
     return _pairs(data[:, 4:], 16) | high << np.uint8(4)
 
 
-def _signed(data: np.ndarray, middle: int) -> np.ndarray:
+def _signed(data: "np.ndarray", middle: int) -> "np.ndarray":
     return data.astype(np.float32) - np.float32(middle)
 
 
-def _q4_0(blocks: np.ndarray) -> np.ndarray:
+def _q4_0(blocks: "np.ndarray") -> "np.ndarray":
     return _factor(blocks, 0) * _signed(_pairs(blocks[:, 2:], 16), 8)
 
 
-def _q4_1(blocks: np.ndarray) -> np.ndarray:
+def _q4_1(blocks: "np.ndarray") -> "np.ndarray":
     return _factor(blocks, 0) * _pairs(blocks[:, 4:], 16) + _factor(blocks, 2)
 
 
-def _q5_0(blocks: np.ndarray) -> np.ndarray:
+def _q5_0(blocks: "np.ndarray") -> "np.ndarray":
     return _factor(blocks, 0) * _signed(_with_fifth_bit(blocks[:, 2:]), 16)
 
 
-def _q5_1(blocks: np.ndarray) -> np.ndarray:
+def _q5_1(blocks: "np.ndarray") -> "np.ndarray":
     return _factor(blocks, 0) * _with_fifth_bit(blocks[:, 4:]) + _factor(blocks, 2)
 
 
-def _q8_0(blocks: np.ndarray) -> np.ndarray:
+def _q8_0(blocks: "np.ndarray") -> "np.ndarray":
     return _factor(blocks, 0) * blocks[:, 2:].view(np.int8)
 
 
-def _scaled(blocks: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+def _scaled(blocks: "np.ndarray", numbers: "np.ndarray") -> "np.ndarray":
     """Return d q - m of 8 groups, whose factors of 6 bits lie in 12 bytes behind both float16."""
     low, middle, high = np.split(blocks[:, 4:16], 3, axis=1)
     scales = np.concatenate((low & 63, high & 15 | low >> 2 & 48), axis=1)
@@ -88,17 +90,17 @@ def _scaled(blocks: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     return (d[..., None] * groups - m[..., None]).reshape(len(blocks), 256)
 
 
-def _q4_k(blocks: np.ndarray) -> np.ndarray:
+def _q4_k(blocks: "np.ndarray") -> "np.ndarray":
     return _scaled(blocks, _pairs(blocks[:, 16:], 32))
 
 
-def _q5_k(blocks: np.ndarray) -> np.ndarray:
-    high = blocks[:, 16:48].reshape(-1, 1, 32) >> BITS[:, None] & 1
+def _q5_k(blocks: "np.ndarray") -> "np.ndarray":
+    high = blocks[:, 16:48].reshape(-1, 1, 32) >> np.array(BITS, np.uint8)[:, None] & 1
     return _scaled(blocks, _pairs(blocks[:, 48:], 32) | high.reshape(-1, 256) << np.uint8(4))
 
 
-def _q6_k(blocks: np.ndarray) -> np.ndarray:
-    high = blocks[:, 128:192].reshape(-1, 2, 1, 32) >> QUARTERS[:, None] & 3
+def _q6_k(blocks: "np.ndarray") -> "np.ndarray":
+    high = blocks[:, 128:192].reshape(-1, 2, 1, 32) >> np.array(QUARTERS, np.uint8)[:, None] & 3
     numbers = _signed(_pairs(blocks[:, :128], 64) | high.reshape(-1, 256) << np.uint8(4), 32)
     d = _factor(blocks, 208) * blocks[:, 192:208].view(np.int8)
     return (d[..., None] * numbers.reshape(-1, 16, 16)).reshape(-1, 256)

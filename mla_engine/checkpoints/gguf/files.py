@@ -9,14 +9,15 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from math import prod
 
-import numpy as np
-
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.files import CONFIG, Files, Report, Span
 from mla_engine.checkpoints.gguf.header import Stored, parse
 from mla_engine.checkpoints.gguf.llama import config_of, name_of, order
 from mla_engine.checkpoints.gguf.vocabulary import tokenizer_json
 from mla_engine.checkpoints.safetensors_header import SINGLE
+from mla_engine.lazy import LazyModule
+
+np = LazyModule("numpy")
 
 TOKENIZER = "tokenizer.json"
 ITEM_BYTES = {"F32": 4, "F16": 2, "BF16": 2}
@@ -92,7 +93,7 @@ class GgufFiles:
             report(len(rows[at : at + step]) * row_bytes)
         return found[start - first * row_bytes : stop - first * row_bytes]
 
-    def _rows(self, name: str, stored: Stored, first: int, last: int) -> np.ndarray:
+    def _rows(self, name: str, stored: Stored, first: int, last: int) -> "np.ndarray":
         """Return rows of a tensor as they are stored, uint8 [last - first, bytes]."""
         n_rows = prod(stored.shape[:-1])
         row_bytes, way = stored.n_bytes // n_rows, order(name, n_rows, self.config, self._file)

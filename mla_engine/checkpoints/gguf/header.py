@@ -11,11 +11,12 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.gguf.blocks import OTHERS, TYPES, Blocks
 from mla_engine.checkpoints.other_kinds import check_kind
+from mla_engine.lazy import LazyModule
+
+np = LazyModule("numpy")
 
 MAGIC, VERSIONS = b"GGUF", (2, 3)
 MOST_BYTES = 48_000_000  # Llama 4's metadata has 14 million, with all its words
@@ -102,7 +103,7 @@ class _Beginning:
             return [self.text() for _ in range(self.count(SHORTEST_TEXT))]
         return self._numbers(of, self.whole())
 
-    def _numbers(self, kind: int, n: int) -> np.ndarray:
+    def _numbers(self, kind: int, n: int) -> "np.ndarray":
         if kind not in NUMBERS:
             raise CheckpointError("gguf_kind", file=self.file, kind=kind, at=self.at)
         dtype = np.dtype(NUMBERS[kind])

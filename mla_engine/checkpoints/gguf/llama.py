@@ -7,10 +7,11 @@ so its converter reorders the rows of W_Q and W_K; `order` has the way back.
 from math import inf
 from typing import Any
 
-import numpy as np
-
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.gguf.header import Header
+from mla_engine.lazy import LazyModule
+
+np = LazyModule("numpy")
 
 ARCHITECTURE = "general.architecture"
 EMBEDDING, OUTPUT = "token_embd.weight", "output.weight"
@@ -108,7 +109,7 @@ def name_of(name: str, file: str) -> str:
     return NAMES[name]
 
 
-def order(name: str, rows: int, config: dict[str, Any], file: str) -> np.ndarray | None:
+def order(name: str, rows: int, config: dict[str, Any], file: str) -> "np.ndarray | None":
     """Return the row of the file for each row of a tensor; None where it is the same.
 
     Args:

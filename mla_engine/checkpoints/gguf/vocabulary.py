@@ -7,9 +7,10 @@ stand in `llama-vocab.cpp` of llama.cpp.
 import json
 from typing import Any
 
-import numpy as np
-
 from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.lazy import LazyModule
+
+np = LazyModule("numpy")
 
 KEY = "tokenizer.ggml."
 CONTROL, OF_USER = 3, 4  # types of tokens
