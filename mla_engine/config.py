@@ -200,6 +200,7 @@ class AttentionConfig:
     d_value: int
     rope: RopeConfig | None
     scale: float
+    sinks: bool = False  # whether a sink takes a part of each row of the attention
 
     @property
     def rotation(self) -> RopeConfig | None:

@@ -38,7 +38,8 @@ class Form:
         decode: kind of cache -> formulas of a step: (layer, h, cache, positions) -> trace, cache.
         unmasked: (layer, trace of all its heads) -> logits before the mask [b,h,t,s], if any.
         columns: (layer, trace of all its heads) -> logits [b,h,t,n] and bool [b,t,n], True where
-            seen, of all that a row's softmax runs over, where that is more than keys.
+            seen, of all that a row's softmax runs over, where that is more than keys: of
+            configurations with sinks.
         read: (layer, trace of a whole text) -> how much of the value of each token a query reads
             [b,h,t,s], where no softmax shares that out.
         weighed: (layer, trace of all its heads, another attention [b,h,t,s]) -> the trace with that

@@ -202,7 +202,11 @@ def grouped(config, w, h, positions=None):
             if config.logit_softcap is not None:
                 z = config.logit_softcap * math.tanh(z / config.logit_softcap)
             out["scores"][b, i, t, s] = z
-        out["attention"][b, i, t, first : t + 1] = softmax(out["scores"][b, i, t, first : t + 1])
+        seen = list(out["scores"][b, i, t, first : t + 1])
+        shares = softmax([*seen, w["sink"][i]] if config.sinks else seen)
+        out["attention"][b, i, t, first : t + 1] = shares[: len(seen)]
+        if config.sinks:
+            out.setdefault("sink_mass", np.zeros(maps[:3]))[b, i, t] = shares[-1]
         for s in range(first, t + 1):
             out["o"][b, t, i] += out["attention"][b, i, t, s] * out["v"][b, s, g]
     return out | {"h": h, "u": _output(w, out["o"])}

@@ -13,7 +13,8 @@ class GroupedConfig(KeysInFull):
     `bias` is on q, k, v and the output; `qk_norm` an RMSNorm over d_head before the rotation;
     `logit_softcap` x bounds the scaled logits to x tanh(logit / x); `sliding_window` w lets a
     query see itself and the w - 1 tokens before; `d_rotated` turns the first dimensions of each
-    head only (GPT-J, GLM), where it is not all of them.
+    head only (GPT-J, GLM), where it is not all of them; with `sinks` each head has a learnt logit
+    that takes part in every row's softmax and has no value (gpt-oss).
 
     Raises:
         ValueError: a size, a number or a combination that no layer can have, with the fix.
@@ -32,6 +33,7 @@ class GroupedConfig(KeysInFull):
     logit_softcap: float | None = None
     sliding_window: int | None = None
     d_rotated: int | None = None
+    sinks: bool = False
 
     def __post_init__(self) -> None:
         if self.d_value is None:
@@ -39,6 +41,7 @@ class GroupedConfig(KeysInFull):
         check_common(self, ("d_model", "n_kv_heads", "d_head", "d_value"))
         checks.multiple("n_heads", self.n_heads, "n_kv_heads", self.n_kv_heads)
         checks.flag("qk_norm", self.qk_norm)
+        checks.flag("sinks", self.sinks)
         if self.logit_softcap is not None:
             checks.positive("logit_softcap", self.logit_softcap)
         if self.sliding_window is not None:

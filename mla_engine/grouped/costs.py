@@ -16,6 +16,8 @@ def weights(config: GroupedConfig, heads: Heads) -> dict[str, int]:
         sizes |= {"b_Q": h * k, "b_K": g * k, "b_V": g * v, "b_O": d}
     if config.qk_norm:
         sizes |= {"q_norm": k, "k_norm": k}
+    if config.sinks:
+        sizes["sink"] = h
     return sizes
 
 

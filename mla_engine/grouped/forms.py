@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+import torch
 from torch import Tensor, einsum
 
 from mla_engine.cache import KVCache
@@ -21,7 +22,7 @@ from mla_engine.trace import Trace
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GroupedTrace(Trace):
-    """MHA, GQA or MQA."""
+    """MHA, GQA or MQA; attention and sink_mass are of one softmax, and add up to 1."""
 
     h: Tensor  # [b,t,d]
     q_pre: Tensor  # [b,t,h,k]
@@ -32,6 +33,7 @@ class GroupedTrace(Trace):
     scores: Tensor  # [b,h,t,s], scaled, soft-capped, masked with -inf
     mask: Tensor  # bool [t,s], True where the query sees the key
     attention: Tensor  # [b,h,t,s]
+    sink_mass: Tensor | None  # [b,h,t]
     o: Tensor  # [b,t,h,v]
     u: Tensor  # [b,t,d]
 
@@ -71,7 +73,7 @@ def attend(
     """Attend from queries to keys and values, up to the output."""
     q_pre, q = q_pre_and_q
     scores = hidden_(logits(w, q, kv.k), mask)
-    attention = softmax(scores)
+    attention, sink_mass = shares(scores, w.sink)
     o = attended(of_each, attention, kv.v[:, :, w.shared_by], mask)
     u = output(o, w.W_O, w.b_O, w.config.n_heads)
     return GroupedTrace(
@@ -82,9 +84,23 @@ def attend(
         scores=scores,
         mask=mask,
         attention=attention,
+        sink_mass=sink_mass,
         o=o,
         u=u,
     )
+
+
+def shares(scores: Tensor, sink: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """Return what each row gives to its keys [b,h,t,s] and, by the same softmax, to the sink."""
+    if sink is None:
+        return softmax(scores), None
+    whole = softmax(torch.cat((scores, of_sink(scores, sink)), dim=-1))
+    return whole[..., :-1], whole[..., -1]
+
+
+def of_sink(scores: Tensor, sink: Tensor) -> Tensor:
+    """Return the sink's logit in every row [b,h,t,1]."""
+    return sink[:, None, None].expand(*scores.shape[:3], 1)
 
 
 def logits(w: GroupedWeights, q: Tensor, k: Tensor) -> Tensor:
@@ -95,8 +111,8 @@ def logits(w: GroupedWeights, q: Tensor, k: Tensor) -> Tensor:
 
 
 def fused(gqa: GroupedProjections, h: Tensor, positions: Tensor) -> Tensor:
-    """Return only u [b,t,d], by torch's own attention; a soft cap goes the way of the trace."""
-    if gqa.config.logit_softcap is not None:
+    """Return only u [b,t,d], by torch's own attention; soft caps and sinks go the trace's way."""
+    if gqa.config.logit_softcap is not None or gqa.config.sinks:
         return prefill(gqa, h, positions).u
     w, turn = gqa.weights(), per_head(turn_of(gqa.config, positions))
     mask = causal_mask(h.shape[1], h.shape[1], window=gqa.config.sliding_window, device=h.device)
@@ -110,6 +126,14 @@ def fused(gqa: GroupedProjections, h: Tensor, positions: Tensor) -> Tensor:
 def unmasked(gqa: GroupedProjections, trace: GroupedTrace) -> Tensor:
     """Return the logits of a trace of all the layer's heads before the mask [b,h,t,s]."""
     return logits(gqa.weights(), trace.q, trace.k)
+
+
+def columns(gqa: GroupedProjections, trace: GroupedTrace) -> tuple[Tensor, Tensor]:
+    """Return the logits of a trace's keys and, last, the sink [b,h,t,s+1]; those seen [b,t,s+1]."""
+    scores = unmasked(gqa, trace)
+    seen = torch.nn.functional.pad(trace.mask, (0, 1), value=True)
+    told = torch.cat((scores, of_sink(scores, gqa.weights().sink)), dim=-1)
+    return told, seen.expand(len(scores), -1, -1)
 
 
 def weighed(gqa: GroupedProjections, trace: GroupedTrace, attention: Tensor) -> GroupedTrace:

@@ -66,10 +66,11 @@ EXPANDED = Form(
     prefill=forms.prefill,
     decode={"kv": forms.decode},
     unmasked=forms.unmasked,
+    columns=forms.columns,
     weighed=forms.weighed,
     scores={"scores": ("q", "k")},
     growing=("scores", "o"),
-    formulas=(forms.prefill, keys, forms.attend, forms.logits),
+    formulas=(forms.prefill, keys, forms.attend, forms.logits, forms.shares),
 )
 STEP = (forms.decode, KVCache.append)
 MECHANISM = Mechanism(

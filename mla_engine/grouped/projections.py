@@ -28,6 +28,7 @@ class GroupedWeights(NamedTuple):
     b_O: Tensor | None
     q_norm: Tensor | None
     k_norm: Tensor | None
+    sink: Tensor | None
 
 
 class Keys(NamedTuple):
@@ -92,8 +93,9 @@ class GroupedProjections(AttentionLayer):
     """The parameters of grouped-query attention.
 
     Parameters: W_Q [h,k,d], W_K [g,k,d], W_V [g,v,d], W_O [d,h,v]; biases b_Q [h,k], b_K [g,k],
-    b_V [g,v], b_O [d]; QK norms q_norm, k_norm [k]. What a configuration has not is None. A layer
-    of some heads has the KV heads that these use, `kv_heads`, in order of first use.
+    b_V [g,v], b_O [d]; QK norms q_norm, k_norm [k]; the sinks' logits sink [h]. What a
+    configuration has not is None. A layer of some heads has the KV heads that these use,
+    `kv_heads`, in order of first use.
     """
 
     config_type = GroupedConfig
@@ -114,6 +116,7 @@ class GroupedProjections(AttentionLayer):
             self.b_O = weights.shared("b_O", c.d_model, fan_in=d_out)
         if c.qk_norm:
             self.q_norm, self.k_norm = weights.ones(c.d_head), weights.ones(c.d_head)
+        self.sink = weights.zeros(len(heads)) if c.sinks else None
 
     @property
     def kv_heads(self) -> tuple[int, ...]:
@@ -140,4 +143,5 @@ class GroupedProjections(AttentionLayer):
             b_O=self.b_O,
             q_norm=self.q_norm,
             k_norm=self.k_norm,
+            sink=None if self.sink is None else self.sink[heads],
         )

@@ -47,6 +47,7 @@ class PooledConfig(AttentionConfig):
     rope: RopeConfig | None = PLAIN_ROPE
     softmax_scale: float | None = None
     bias = False  # no projection has one
+    sinks = True
 
     def __post_init__(self) -> None:
         check_common(self, ("d_model", "d_head", "d_latent_q", "d_latent_o", "window"))

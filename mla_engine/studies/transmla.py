@@ -30,7 +30,7 @@ from mla_engine.studies.agreement import relative_error
 BALANCES = ("columns", "whole")
 """The sizes by which keys and values are brought together; the published code takes the first."""
 
-WITHOUT = ("bias", "qk_norm", "logit_softcap", "sliding_window", "d_rotated")
+WITHOUT = ("bias", "qk_norm", "logit_softcap", "sliding_window", "d_rotated", "sinks")
 """What a layer may not have: MLA has no place for it."""
 
 

@@ -34,6 +34,10 @@ GQA = GroupedConfig(
 WINDOW = GroupedConfig(
     d_model=10, n_heads=4, n_kv_heads=1, d_head=4, sliding_window=3, softmax_scale=0.7
 )
+SINKS = GroupedConfig(
+    d_model=10, n_heads=4, n_kv_heads=2, d_head=4, sliding_window=4, bias=True, sinks=True,
+    rope=RopeConfig(pairing="half"),
+)  # fmt: skip
 DSA = IndexedConfig(
     **LATENT, d_rope=4, d_value=6, d_latent_q=7, latent_norm=True, bias=True, n_index_heads=2,
     d_index=6, index_topk=3, output_gate="head",
@@ -58,8 +62,9 @@ FLOOR_KDA = DeltaConfig(**DELTA, d_decay=5, decay_floor=-5.0)
 OF_POOLED = {"CSA": CSA, "HCA": HCA, "window": SWA}
 OF_DELTA = {"KDA": KDA, "KDA, full": FULL_KDA, "KDA, floor": FLOOR_KDA}
 CONFIGS = {
-    "MLA": MLA, "MLA, plain": PLAIN_MLA, "GQA": GQA, "MQA, window": WINDOW, "DSA": DSA,
-    "DSA, plain": PLAIN_DSA, **OF_POOLED, "GLM": GLM, "GLM, plain": PLAIN_GLM, **OF_DELTA,
+    "MLA": MLA, "MLA, plain": PLAIN_MLA, "GQA": GQA, "MQA, window": WINDOW, "GQA, sinks": SINKS,
+    "DSA": DSA, "DSA, plain": PLAIN_DSA, **OF_POOLED, "GLM": GLM, "GLM, plain": PLAIN_GLM,
+    **OF_DELTA,
 }  # fmt: skip
 
 

@@ -153,4 +153,5 @@ def grouped_configs(draw):
         norm_eps=draw(st.sampled_from([1e-6, 1e-2])),
         logit_softcap=draw(st.none() | st.floats(0.5, 5)),
         sliding_window=draw(st.none() | st.integers(1, 4)),
+        sinks=draw(st.booleans()),
     )

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("unmeasured")
 ELEMENTS = {  # a token, counted by hand
     "MLA, latent": 5 + 4, "MLA, kv": 3 * (4 + 4 + 6), "MLA, plain, latent": 5,
     "MLA, plain, kv": 3 * (4 + 4), "GQA, kv": 2 * (4 + 6), "MQA, window, kv": 4 + 4,
-    "DSA, indexed": 5 + 4 + 6, "DSA, plain, indexed": 5 + 4,
+    "GQA, sinks, kv": 2 * (4 + 4), "DSA, indexed": 5 + 4 + 6, "DSA, plain, indexed": 5 + 4,
 }  # fmt: skip
 
 

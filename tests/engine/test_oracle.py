@@ -73,9 +73,11 @@ CHANGES = {  # of one configuration, each option apart
         "soft cap": {"logit_softcap": 0.5},
         "window": {"sliding_window": 2},
         "window of one": {"sliding_window": 1},
+        "sinks": {"sinks": True},
+        "sinks behind a window": {"sinks": True, "sliding_window": 2, "bias": True, "rope": HALF},
         "everything": {
-            "bias": True, "qk_norm": True, "logit_softcap": 0.5, "sliding_window": 3, "d_value": 5,
-            "softmax_scale": 0.9, "rope": RopeConfig(scaling=YARN),
+            "sinks": True, "bias": True, "qk_norm": True, "logit_softcap": 0.5, "sliding_window": 3,
+            "d_value": 5, "softmax_scale": 0.9, "rope": RopeConfig(scaling=YARN),
         },
     },
     LATENT: {

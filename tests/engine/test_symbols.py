@@ -1,6 +1,6 @@
 """The glossary against the runs it describes: axes, inputs and contractions, field by field."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 import torch
@@ -32,6 +32,7 @@ INDEXED = IndexedConfig(**vars(LATENT), **OF_INDEX)
 GROUPED = GroupedConfig(
     d_model=14, n_heads=6, n_kv_heads=2, d_head=8, d_value=7, rope=RopeConfig(), qk_norm=True
 )
+SINKS = replace(GROUPED, sinks=True)
 SIZES_OF_POOLED = {"d_model": 14, "n_heads": 6, "d_head": 8, "d_latent_q": 9, "d_latent_o": 11}
 SIZES_OF_POOLED |= {"n_output_groups": 2, "window": 3, "d_rope": 4}
 HCA = PooledConfig(**SIZES_OF_POOLED, pooling=2)
@@ -50,7 +51,7 @@ def runs() -> list[tuple[torch.nn.Module, Trace]]:
     for config in (LATENT, PLAIN, *sparse):
         layer = mechanisms.of(config).layer(config, dtype=torch.float64)
         pairs += [(layer, layer(h, queries=rows)), (layer, layer.forward_absorbed(h, queries=rows))]
-    for config in (GROUPED, CSA, HCA):
+    for config in (GROUPED, SINKS, CSA, HCA):
         layer = mechanisms.of(config).layer(config, dtype=torch.float64)
         pairs.append((layer, layer(h, queries=rows)))
     for config in (KDA, FULL_KDA):  # whose queries all carry the state

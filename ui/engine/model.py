@@ -79,6 +79,12 @@ class Model:
         return SMALL_VARIANT if SMALL_VARIANT in self.variants else self.variants[0]
 
     @property
+    def sinks(self) -> bool:
+        """True where a sink takes a part of each row, also where no layer can have these sizes."""
+        base, own = self.base_of(self.variant), mechanisms.of_variant(self.variant).config_type
+        return base.sinks if isinstance(base, own) else own.sinks
+
+    @property
     def mha(self) -> int:
         """Numbers that MHA of these heads keeps of a token in a layer: n_h (d_h + d_v)."""
         return self.sizes["n_heads"] * (self.sizes["d_head"] + self.sizes["d_value"])

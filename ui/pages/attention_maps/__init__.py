@@ -51,7 +51,7 @@ def ran(view: View | LongView) -> Functions:
     turned = (rope.rotate,) if run.config.rope and getattr(run.config, "d_rope", 1) else ()
     read = (load_attention, hidden_states) if loaded else (vectors_of_words,)
     form = form_of(run.config, run.form)
-    told = form.read or form.columns or ops.softmax
+    told = form.read or (form.columns if run.sinks else ops.softmax)
     return (*form.formulas, *turned, told, *read)
 
 
@@ -71,8 +71,10 @@ def recipe(view: View | LongView) -> Recipe:
     }
     values |= made(maps.model, run.config, [maps.head], _words(view))
     values |= layer(run.config, maps.model.preset, run.form)
-    if run.sinks or run.linear:
-        return "pooled" if run.sinks else "state", values
+    if run.linear:
+        return "state", values
+    if run.sinks:
+        return "pooled" if run.pooled else "sink", values
     unmasked = f"unmasked_{'latent' if 'scores_C' in run.scores else 'grouped'}"
     return "masked" if maps.causal else unmasked, values
 

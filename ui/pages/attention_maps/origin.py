@@ -126,7 +126,8 @@ def _products(run: Run, key: int) -> list[tuple[str, tuple[str, str], int]]:
         return [(code, pair, key) for code, pair in run.scores.items()]
     entry = key - len(run.words)
     if entry < 0:
-        return [("scores_T", run.scores["scores_T"], key)]
+        code, pair = next(iter(run.scores.items()))
+        return [(code, pair, key)]
     return [("scores_E", run.scores["scores_E"], entry)] if entry < run.entries else []
 
 
@@ -187,7 +188,8 @@ def steps(found: Terms, maps: Maps) -> list[str]:
         values = {"cap": number(found.cap), "before": number(found.before_cap)}
         lines.append(t("attention_maps.capped", **values, logit=number(found.logit)))
     if found.visible:
-        return [*lines, _softmax(found, "softmax_pooled" if maps.run.sinks else "softmax")]
+        kind = "_pooled" if maps.run.pooled else "_sink" if maps.run.sinks else ""
+        return [*lines, _softmax(found, f"softmax{kind}")]
     return [*lines, _hidden(found, maps)]
 
 

@@ -107,7 +107,7 @@ def reads_a_sentence() -> bool:
 
 def has_entries() -> bool:
     """Tell whether pooled entries stand among the columns, also where nothing could be run."""
-    return mechanisms.form_of(present().variant).columns is not None
+    return present().sinks and "p" in mechanisms.of_variant(present().variant).letters
 
 
 def has_blocks() -> bool:
@@ -130,9 +130,8 @@ def keeps_a_state() -> bool:
 
 
 def can_be_unmasked(model: Model) -> bool:
-    """Tell whether a map can be drawn without its mask; entries hold later words."""
-    form = mechanisms.form_of(model.variant)
-    return form.columns is None and form.read is None
+    """Tell whether a map can be drawn without its mask; not beside a sink or of a state."""
+    return not model.sinks and mechanisms.form_of(model.variant).read is None
 
 
 def is_long() -> bool:

@@ -19,6 +19,7 @@ from ui.parts.maps.words import (
     pooled_look,
     pooled_under,
     shown,
+    sink_under,
 )
 from ui.words.numbers import count, heads
 from ui.words.text import safe, sentences, t
@@ -43,7 +44,7 @@ def lead(view: View) -> tuple[str, str]:
     """A trained layer's look; else at how many places the heads look most, asked by a word."""
     if view.trained:
         return trained.lead(view.maps, view.look)
-    if view.maps.run.sinks:
+    if view.maps.run.pooled:
         return _lead_pooled(view.maps)
     if has_blocks():
         return _lead_blocks(view.maps)
@@ -85,7 +86,7 @@ def look(view: View) -> str:
     """Return the sentence on what to look at."""
     if view.trained:
         return ""  # it is said below the map, which then stands higher
-    if view.maps.run.sinks:
+    if view.maps.run.pooled:
         return _look_pooled(view.maps)
     if has_blocks():
         return _look_blocks(view.maps)
@@ -116,9 +117,9 @@ def framed(view: View) -> str:
 
 
 def under(view: View) -> list[str]:
-    """Below the large map: of a trained layer, what makes the look; of entries, what adds up."""
+    """Below the large map: of a trained layer, what makes the look; beside a sink, what adds up."""
     if view.maps.run.sinks:
-        return pooled_under(view.maps)
+        return (pooled_under if view.maps.run.pooled else sink_under)(view.maps)
     return trained.under(view.maps, view.trained, view.look) if view.trained else []
 
 
@@ -126,6 +127,8 @@ def parts(view: View) -> str:
     """Return the sentence on the parts of the logits."""
     alone = "no_split"
     if view.maps.run.sinks:
-        alone = "one_softmax" if view.maps.run.config.pooling else "one_softmax_window"
+        words = not view.maps.run.pooled
+        kind = "_sink" if words else "" if view.maps.run.config.pooling else "_window"
+        alone = f"one_softmax{kind}"
     said = say(view, "split" if view.maps.parts else alone)
     return said + prose.weights_mark(view.maps.run.origin)

@@ -204,8 +204,10 @@ class MapsTopic(Topic):
 
     def code(self) -> Functions:
         """Return the functions of the engine that say most about it, a map's maker among them."""
-        forms = [side.form for side in self.sides]
-        made = [form.read or form.columns or ops.softmax for form in forms]
+        made = [
+            side.form.read or (side.form.columns if side.config.sinks else ops.softmax)
+            for side in self.sides
+        ]
         return tuple(dict.fromkeys((*super().code(), *made)))
 
 

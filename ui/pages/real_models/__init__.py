@@ -8,6 +8,7 @@ from ui.pages.real_models import layers, matrices
 from ui.pages.real_models.delta import Delta
 from ui.pages.real_models.kinds import Grouped, Kind, Latent
 from ui.pages.real_models.pooled import Pooled
+from ui.pages.real_models.sinks import Sinks
 from ui.pages.real_models.view import MEASURES, View, mend
 from ui.parts.snippet import made
 from ui.settings.page import ANY_LAYER, Functions, Page, Recipe, joined
@@ -18,6 +19,8 @@ KINDS = {"grouped": Grouped, "latent": Latent, "pooled": Pooled, "delta": Delta}
 
 def kind_of(view: View) -> Kind:
     """Return the kind of a layer; of mechanisms without one of their own only the maps."""
+    if view.mechanism == "grouped" and view.config.sinks:
+        return Sinks(view)
     return KINDS.get(view.mechanism, Kind)(view)
 
 
@@ -29,14 +32,17 @@ def families() -> str:
 def ran(view: View) -> Functions:
     """Return what read the layer and its input, made its maps, and measured its heads."""
     form = form_of(view.config, view.maps.run.form)
-    of_maps = tuple(filter(None, (form.columns, form.read)))
-    measured = (MEASURES[view.mechanism], spectra) if view.measured else ()
-    return (load_attention, hidden_states, *of_maps, *measured)
+    of_maps = tuple(filter(None, (form.columns if view.config.sinks else None, form.read)))
+    measured = (MEASURES[view.mechanism],) if view.measured else ()
+    of_matrices = (spectra,) if view.spectra else ()
+    return (load_attention, hidden_states, *of_maps, *measured, *of_matrices)
 
 
 def recipe(view: View) -> Recipe:
     """Return the template and the values that make the numbers of the page's title."""
     template = view.mechanism if view.mechanism in KINDS else "plain"
+    if template == "grouped" and view.config.sinks:
+        template = "sink"
     if template == "plain" and view.topk:
         template = "choosing"
     if template == "pooled" and not view.maps.run.entries:

@@ -1,6 +1,7 @@
 """A layer by its kind: what it does, what its chosen head does, and the pictures of both."""
 
 import math
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -77,6 +78,28 @@ class Kind:
             maps.charts.large(self.maps)
             for sentence in under:
                 prose.say(sentence)
+
+    def draw_given(self, roles: Mapping[str, str], told: str) -> None:
+        """Draw how each head shares out its attention; `told` is what the alternative text tells.
+
+        Args:
+            roles: a field of what is measured -> the role of its colour.
+            told: one of these.
+        """
+        found = vars(self.view.measured)
+        amounts = {t(f"real_models.{name}"): found[name].numpy() for name in roles}
+        fig = partial(
+            figures.head_shares,
+            range(self.view.config.n_heads),
+            amounts,
+            roles=tuple(roles.values()),
+            axes=(t("real_models.head"), t("maps.share")),
+        )
+        most = int(found[told].argmax())
+        said = {"most": count(most), "share": share(float(found[told][most]))}
+        alt = t(f"real_models.alt_given_{told}", heads=self.heads, **said)
+        table = self.by_head(amounts)
+        charts.show(fig, "real:given", alt=alt, data=lambda: table, file="heads.csv")
 
     def below(self) -> None:
         """Draw what stands below the first pictures."""

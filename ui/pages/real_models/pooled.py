@@ -1,13 +1,11 @@
 """A layer of DeepSeek-V4: a window, entries that pool what came before, and a sink."""
 
-from functools import partial
-
 import streamlit as st
 
-from mla_engine import figures, mechanisms
+from mla_engine import mechanisms
 from ui.pages.real_models.kinds import Kind
 from ui.pages.real_models.matrices import cached, matrices
-from ui.parts import charts, prose
+from ui.parts import prose
 from ui.parts.maps import entries
 from ui.parts.maps.words import pooled_look, pooled_under
 from ui.words.numbers import count, share
@@ -49,26 +47,9 @@ class Pooled(Kind):
         st.subheader(t("real_models.given_title"), anchor=False)
         key = "given_look" if self.maps.run.entries else "given_look_window"
         prose.say(t(f"real_models.{key}", queries=count(self.view.measured.queries)))
-        self._given()
+        roles = ROLES if self.maps.run.entries else {n: ROLES[n] for n in ("window", "sink")}
+        self.draw_given(roles, list(roles)[-2])
         prose.note(t("real_models.no_split", rope=count(self.view.config.d_rope)))
-
-    def _given(self) -> None:
-        found = vars(self.view.measured)
-        shown = [name for name in ROLES if name != "entries" or self.maps.run.entries]
-        amounts = {t(f"real_models.{name}"): found[name].numpy() for name in shown}
-        fig = partial(
-            figures.head_shares,
-            range(self.view.config.n_heads),
-            amounts,
-            roles=[ROLES[name] for name in shown],
-            axes=(t("real_models.head"), t("maps.share")),
-        )
-        far = shown[-2]  # what stands before the sink
-        most = int(found[far].argmax())
-        said = {"most": count(most), "share": share(float(found[far][most]))}
-        alt = t(f"real_models.alt_given_{far}", heads=self.heads, **said)
-        table = self.by_head(amounts)
-        charts.show(fig, "real:given", alt=alt, data=lambda: table, file="heads.csv")
 
     def below(self) -> None:
         """Draw what entries stand for, what is cached, logits and attention, the matrices."""

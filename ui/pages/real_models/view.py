@@ -12,6 +12,7 @@ from torch import Tensor
 from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.delta.reading import Memory, memory
+from mla_engine.grouped.reading import SinkShares, sink_shares
 from mla_engine.layer import AttentionLayer
 from mla_engine.pooled.reading import Given, given
 from mla_engine.studies.logit_shares import LogitShares, logit_shares
@@ -30,11 +31,12 @@ from ui.words.text import t
 
 MAPS = "attention_maps"  # the page whose settings of a head and a cell hold here too
 FEWEST_HEADS = 16  # of a block: each reads the layer again
-Measured = LogitShares | Given | Memory
+Measured = LogitShares | Given | SinkShares | Memory
 Block = tuple[Measured, dict[str, Spectrum]]
 MEASURES: Mapping[str, Callable[..., Measured]] = {  # of a trace, by the mechanism of its layer
     LATENT_LAYER: logit_shares,
     "pooled": given,
+    "grouped": sink_shares,
     "delta": memory,
 }
 
@@ -46,7 +48,7 @@ class View:
     Args:
         maps: of the chosen head.
         measured: of every head, by the layer's kind; None of one without, or of one token of MLA.
-        spectra: of the matrices of every head, by the matrix; empty where nothing is measured.
+        spectra: of the matrices of every head, by the matrix; empty where none are shown.
         chosen: the page's own settings.
     """
 
@@ -96,7 +98,7 @@ def mend() -> list[Note]:
     """Bring the cell within the maps; of a layer of entries to one that is read."""
     notes = maps_of.mend(state.chosen(MAPS))
     cell_is_given = not visit().asked.isdisjoint(maps_of.CELL)
-    of_entries = mechanisms.form_of(present().variant).columns
+    of_entries = hasattr(present().base, "overlap")  # DeepSeek-V4's
     if real_layer.chosen() and of_entries and not cell_is_given:
         maps_of.begin_at_an_entry(state.chosen(MAPS))
     return notes
@@ -130,8 +132,10 @@ def with_bar(pieces: Iterator, place: DeltaGenerator, told: str) -> Iterator:
 
 
 def _can_measure(config: AttentionConfig, tokens: int) -> bool:
-    """Tell whether all heads of a layer are measured: of MLA, whose keys have two parts."""
+    """Tell whether all heads of a layer are measured: of MLA parts of keys, elsewhere sinks."""
     key = mechanisms.of(config).key
+    if key == "grouped":
+        return config.sinks
     return key in MEASURES and (tokens > 1 or key != LATENT_LAYER)
 
 
@@ -162,10 +166,10 @@ def _block(
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    measure = MEASURES[mechanisms.of(config).key]
+    key = mechanisms.of(config).key
     with queue.turn(), torch.inference_mode():
         layer, h = _weights(config, loaded, heads), layers.hidden(words, loaded, config.d_model)
-        return measure(layer(h)), spectra(layer)
+        return MEASURES[key](layer(h)), {} if key == "grouped" else spectra(layer)
 
 
 def _weights(config: AttentionConfig, loaded: RealLayer, heads: tuple[int, ...]) -> AttentionLayer:

@@ -91,7 +91,8 @@ def _attention(maps: Maps, chart: str, **options: object) -> None:
         breaks=breaks(maps.run),
         **options,
     )
-    alt = t(f"maps.alt_{'pooled' if maps.run.sinks else 'attention'}", **facts(maps))
+    kind = "pooled" if maps.run.pooled else "sink" if maps.run.sinks else "attention"
+    alt = t(f"maps.alt_{kind}", **facts(maps))
     _show(fig, chart, alt, partial(_of_head, maps, "attention"))
 
 

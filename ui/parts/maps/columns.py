@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
 from ui.parts.maps.run import Run
 from ui.words.text import t
@@ -16,9 +15,8 @@ AHEAD = "|"  # after the words that an entry pools of the block before its own
 
 def count_of(config: AttentionConfig, tokens: int) -> int:
     """Return the number of columns in a map of so many tokens."""
-    if mechanisms.of(config).forms[0].columns is None:
-        return tokens
-    return tokens + (tokens // config.pooling if config.pooling else 0) + 1
+    pooling = getattr(config, "pooling", 0)
+    return tokens + (tokens // pooling if pooling else 0) + 1 if config.sinks else tokens
 
 
 def columns(run: Run) -> tuple[str, ...]:

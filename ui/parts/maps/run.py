@@ -67,8 +67,13 @@ class Run:
 
     @property
     def sinks(self) -> bool:
-        """True where a row goes on behind its tokens, over pooled entries and a sink."""
-        return _form(self).columns is not None
+        """True where a row goes on behind its tokens, to a sink and perhaps pooled entries."""
+        return self.config.sinks
+
+    @property
+    def pooled(self) -> bool:
+        """True of a layer of DeepSeek-V4: a window, perhaps pooled entries, and a sink."""
+        return self.sinks and hasattr(self.config, "pooling")
 
     @property
     def entries(self) -> int:
@@ -216,7 +221,7 @@ def _columns(form: Form, layer: AttentionLayer, trace: Trace) -> tuple[np.ndarra
     if form.read:
         told = form.read(layer, trace)
         seen = torch.ones(told.shape[2:], dtype=torch.bool).tril()
-    elif form.columns:
+    elif layer.config.sinks:
         told, seen = form.columns(layer, trace)
         seen = seen[0]
     else:

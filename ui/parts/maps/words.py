@@ -44,6 +44,15 @@ def large(maps: Maps) -> str:
     return t("maps.large_note", **shown(maps)) + prose.weights_mark(maps.run.origin)
 
 
+def sink_under(maps: Maps) -> list[str]:
+    """Return what the sink takes of the chosen row; behind a window, the patterns of cells."""
+    row, seen = maps.attention[maps.place, maps.query], maps.mask[maps.query]
+    values = {"words": count(int(seen[:-1].sum())), "sum": share(float(row.sum()))}
+    values |= {"of_words": share(float(row[:-1].sum())), "of_sink": share(float(row[-1]))}
+    said = [t("maps.sink_row", **values, **shown(maps))]
+    return [*said, t("maps.pooled_patterns_window")] if maps.run.config.sliding_window else said
+
+
 def pooled_look(maps: Maps) -> str:
     """Return what the columns stand for."""
     if maps.run.config.pooling and not maps.run.entries:

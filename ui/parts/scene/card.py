@@ -63,7 +63,8 @@ def _meaning(scene: Scene, one: Tensor) -> str:
     if one.pooled:
         said = t("scene.pools", meaning=said, tokens=count(one.pooled))
     if one.code == "attention" and "sink_mass" in scene.shapes:
-        said = t("scene.shares", meaning=said)
+        kind = "shares" if "kv_T" in scene.shapes else "shares_sink"
+        said = t(f"scene.{kind}", meaning=said)
     return said
 
 
