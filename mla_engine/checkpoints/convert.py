@@ -190,6 +190,7 @@ def build(
     for cut in cuts_of(family, config):
         found = cut.apply(take(cut.name), bare)
         check_finite(path + cut.name, *found.values())
-        weights |= found
+        above = found.keys() & set(family.row.get("above_one", ()))
+        weights |= found | {name: 1 + found[name] for name in above}
     weights = {name: weights[name] for name in parameters}
     return mechanisms.of(config).layer.of_weights(config, weights, heads, dtype, device)

@@ -18,6 +18,7 @@ from mla_engine.checkpoints.layer_kinds import (
     pooling,
     window,
     with_own_rotation,
+    with_rotation_of_type,
 )
 from mla_engine.checkpoints.rotation import CONTEXT, rope_config, rope_entries
 from mla_engine.config import AttentionConfig
@@ -72,6 +73,7 @@ class Family:
 TABLES = ("fields", "only", "tensors")
 ADDED = ("fields", "only", "live")
 OF_SOFTMAX = ("rope", "unrotated", "interleaved", "theta", "index_pairing", "window")
+ROPE_TABLES = ("rope_scaling", "rope_parameters")
 ANY = "any"  # instead of the values of a key that the engine models
 
 
@@ -163,6 +165,8 @@ def attention_config(config: Mapping[str, Any], layer: int) -> AttentionConfig:
         if family.row.get("pools"):
             values |= pooling(config, layer)
             config = with_own_rotation(config, layer)
+        if "rope_by_type" in family.row:
+            config = with_rotation_of_type(family.row, config, "sliding_window" in values)
         values |= _rotation(family, config, values)
         return mechanisms.named(family.row["kind"]).config_type(**values)
     except CheckpointError:
@@ -184,7 +188,7 @@ def _check_only(family: Family, config: Mapping[str, Any]) -> None:
 def _rotation(
     family: Family, config: Mapping[str, Any], values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the fields `rope` and, for Mistral 4, `position_limit`."""
+    """Return the fields `rope`, `d_rotated` of a part of heads, `position_limit` of Mistral 4."""
     row = family.row
     if "rope" not in row:
         return {}
@@ -195,9 +199,17 @@ def _rotation(
             raise CheckpointError("no_rotation", entries=entries, model_type=family.model_type)
         return {"rope": None}
     extra, config = _without(config, row.get("rope_extra", ()))
+    if "rope_else" in row and not any(config.get(name) for name in ROPE_TABLES):
+        config["rope_parameters"] = row["rope_else"]
     width = values.get("d_rope", values.get("d_head"))
     whole = sum(value_of(config, [key]) for key in row.get("rotary_of", ())) or width
     checks.whole("width", whole, least=0)  # before anything is multiplied by it
+    part = {}
+    if "rotary_part" in row:
+        share = value_of(config, row["rotary_part"])
+        checks.positive("partial_rotary_factor", share)
+        width = int(share * whole)
+        part = {"d_rotated": width} if width != whole else {}
     rope = rope_config(
         config,
         theta=row["theta"],
@@ -206,7 +218,7 @@ def _rotation(
         widths=(width, whole),
     )
     if not extra.get("llama_4_scaling_beta"):
-        return {"rope": rope}
+        return {"rope": rope} | part
     # from there on queries are multiplied by 1 + beta ln(1 + floor(position / limit))
     limit = rope_entries(config).get(CONTEXT) or value_of(config, ["max_position_embeddings"])
     return {"rope": rope, "position_limit": limit}
@@ -215,7 +227,7 @@ def _rotation(
 def _without(config: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[dict, dict[str, Any]]:
     """Return what the rotation's tables have under `keys`, and config.json without that."""
     taken, rest = {}, dict(config)
-    for name in ("rope_scaling", "rope_parameters"):
+    for name in ROPE_TABLES:
         table = rest.get(name)
         if isinstance(table, dict):
             taken |= {key: table[key] for key in keys if key in table}

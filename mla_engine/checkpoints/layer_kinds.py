@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mla_engine import checks
-from mla_engine.checkpoints.config_json import entry, value_of
+from mla_engine.checkpoints.config_json import checked, entry, value_of
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.model_caches import latents
 from mla_engine.model_caches.keys import Keys
@@ -21,6 +21,7 @@ WINDOWS: Mapping[str, Callable[[Entries, int], bool]] = {
     "late": lambda config, layer: (
         bool(config.get("use_sliding_window")) and layer >= value_of(config, ["max_window_layers"])
     ),
+    "pattern": lambda config, layer: (layer + 1) % _pattern(config) != 0,
 }
 SLIDING = {"sliding_attention": True, "full_attention": False}
 LINEAR = {
@@ -41,6 +42,7 @@ INDEXER = {
     "n_index_heads": "index_n_heads",
     "d_index": "index_head_dim",
 }
+ROPE_TABLES = "rope_parameters", "rope_scaling"
 COMPRESSED_THETA = 160000.0  # where config.json names none, as in transformers
 
 
@@ -51,6 +53,38 @@ def window(row: Entries, config: Entries, layer: int) -> dict[str, int]:
         return {}
     slides = WINDOWS[rule](config, layer) if types is None else _of_type(types, layer, SLIDING)
     return {"sliding_window": value_of(config, ["sliding_window"])} if slides else {}
+
+
+def _pattern(config: Entries) -> int:
+    """Return after how many layers one without a window comes."""
+    key = "sliding_window_pattern"
+    return checked(checks.whole, key, value_of(config, [key, 6]))
+
+
+def with_rotation_of_type(row: Entries, config: Entries, slides: bool) -> dict[str, Any]:
+    """Return config.json with only the rotation of layers with a window, or of those without.
+
+    transformers writes a table for each; published files have the full layers' own, and beside it
+    the base of the sliding ones, which have no scaling.
+    """
+    kind = "sliding_attention" if slides else "full_attention"
+    tables = [config.get(name) or {} for name in ROPE_TABLES]
+    for name, table in zip(ROPE_TABLES, tables, strict=True):
+        if not isinstance(table, dict):
+            raise CheckpointError("no_table", name=name, table=table)
+    both, scaling = tables
+    if both.keys() - SLIDING.keys():
+        raise CheckpointError("unknown_entry", key=ROPE_TABLES[0], value=both)
+    if both:
+        own = both.get(kind) or {}
+    elif slides:
+        own = {"rope_theta": config.get("rope_local_base_freq")}
+    else:
+        own = scaling | {"rope_theta": config.get("rope_theta")}
+    own = {key: value for key, value in own.items() if value is not None}
+    gone = (*ROPE_TABLES, "rope_theta", "rope_local_base_freq")
+    rest = {key: value for key, value in config.items() if key not in gone}
+    return rest | {"rope_parameters": {"rope_theta": row["rope_by_type"][kind]} | own}
 
 
 def indexer(row: Entries, config: Entries, layer: int) -> dict[str, Any]:

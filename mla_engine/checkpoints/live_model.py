@@ -201,6 +201,10 @@ def _given(inputs: Tensor | Mapping[str, Any]) -> dict[str, Any]:
 
 def _call(module: nn.Module, args: tuple, named: dict[str, Any]) -> Call:
     positions = named.get("position_ids")
+    if positions is not None and positions.dim() == 3:  # by time, height and width
+        if not bool((positions == positions[0]).all()):
+            raise CheckpointError("positions_of_pictures")
+        positions = positions[0]
     if positions is not None and len(positions) == 1:
         positions = positions[0]
     cache = next((named[name] for name in CACHES if named.get(name) is not None), None)

@@ -12,7 +12,8 @@ from mla_engine.config import AttentionConfig
 from mla_engine.refusals import RefusedError
 from tests.attacks.nearly import fuzz, junk, mutated, outcome, outcome_within
 from tests.checkpoints import pooled_model
-from tests.checkpoints.models import MODELS, as_published
+from tests.checkpoints.models import MODELS
+from tests.checkpoints.published import as_published
 from tests.sampling import many
 
 GLM = "glm5_next_text"  # whose inputs are not computed, so that no small model of it stands there

@@ -9,6 +9,8 @@ from safetensors.torch import save_file
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM, Mistral4ForCausalLM
 
 from mla_engine import LinearScaling, Llama3Scaling, LongRopeScaling, RopeConfig, YarnConfig
+from tests.checkpoints.larger_models import larger
+from tests.checkpoints.published import as_published
 
 SMALL = {"hidden_size": 48, "num_hidden_layers": 2, "vocab_size": 64, "intermediate_size": 32}
 SMALL |= {"max_position_embeddings": 512, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
@@ -43,11 +45,18 @@ class Model:
     windows: tuple = (None, None, None)
     published: tuple = ()
     renamed: str | None = None  # the model_type to write into config.json
+    inside: str | None = None  # the model_type of the larger model that it is a part of
+    rope_in_window: RopeConfig | None = None  # where layers with a window have one of their own
+
+    def rope_of(self, layer):
+        return (self.windows[layer] and self.rope_in_window) or self.rope
 
     @property
     def all_settings(self):
         if self.rope is None:
             return self.settings
+        if self.rope_in_window:
+            return self.settings | {"rope_parameters": self.rope_parameters}
         parameters = {"rope_theta": self.rope.theta} | self.rope_parameters
         return self.settings | {"rope_parameters": parameters}
 
@@ -99,6 +108,22 @@ GLM_5_3 |= {
     "layer_types": ["linear_attention"] * 2 + ["indexed_attention"] * 3,
 }
 GLM_5_3 |= {"indexer_types": ["full"] * 3 + ["shared", "full"], "index_kpool": 2, "index_topk": 6}
+GEMMA3 = {"query_pre_attn_scalar": 10, "sliding_window": 3, "sliding_window_pattern": 2}
+OF_GEMMA3 = {
+    "rope": RopeConfig(theta=1e6, pairing="half", scaling=LinearScaling(factor=8.0)),
+    "rope_parameters": {
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+        "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6},
+    },
+    "rope_in_window": HALF,
+    "layers": (0, 1),
+    "windows": (3, None),
+}
+GPT_OSS = {"num_local_experts": 2, "num_experts_per_tok": 1, "sliding_window": 3}
+OSS = YarnConfig(
+    factor=32.0, original_max_position=64, truncate=False, attention_factor=1.3465735902799727
+)
+LAYER_TYPES, INSIDE = ("layer_types",), "model.language_model.layers.{0}.self_attn"
 H_SELF = "transformer.h.{0}.self_attention"
 
 MODELS = {
@@ -229,6 +254,34 @@ MODELS = {
         windows=(3, None),
         published=("layer_types",),
     ),
+    "gemma3_text": Model("gemma3_text", GROUPED | GEMMA3, **OF_GEMMA3, published=LAYER_TYPES),
+    "gemma3": Model("gemma3_text", GROUPED | GEMMA3, **OF_GEMMA3, path=INSIDE, inside="gemma3"),
+    "gpt_oss": Model(
+        "gpt_oss",
+        GROUPED | GPT_OSS,
+        RopeConfig(theta=150000.0, pairing="half", scaling=OSS),
+        {"rope_type": "yarn", "factor": 32.0, CONTEXT: 64, "truncate": False},
+        layers=(0, 1),
+        windows=(3, None),
+        published=LAYER_TYPES,
+    ),
+    "glm4v_moe": Model(
+        "glm4v_moe_text",
+        GROUPED | EXPERTS | {"head_dim": 12, "first_k_dense_replace": 1},
+        HALF,
+        {"rope_type": "default", "partial_rotary_factor": 0.5, "mrope_section": [1, 1, 1]},
+        rotated=6,
+        path=INSIDE,
+        inside="glm4v_moe",
+    ),
+    "qwen3_omni_moe": Model(
+        "qwen3_omni_moe_text",
+        GROUPED | {"num_experts": 2, "num_experts_per_tok": 1, "moe_intermediate_size": 8},
+        RopeConfig(theta=1e6, pairing="half"),
+        {"rope_type": "default", "mrope_section": [2, 1, 1], "interleaved": True},
+        path=INSIDE,
+        inside="qwen3_omni_moe_thinker",
+    ),
     "gpt2": Model("gpt2", GPT2, None, {}, path="transformer.h.{0}.attn"),
     "falcon, one KV head": Model("falcon", FALCON, HALF, path=H_SELF),
     "falcon, new decoder": Model(
@@ -244,6 +297,8 @@ MODELS = {
 def built(name):
     """The model with eager attention; norms and biases are random too."""
     model = MODELS[name]
+    if model.inside:
+        return filled(larger(model.inside, model.all_settings | {"model_type": model.model_type}))
     config = CONFIG_MAPPING[model.model_type](**model.all_settings)
     auto = AutoModelForCausalLM.from_config  # which does not know Mistral 4
     make = Mistral4ForCausalLM._from_config if model.model_type == "mistral4" else auto
@@ -313,30 +368,3 @@ def own_tensors(name):
 def own_config(name):
     """config.json as transformers writes it."""
     return json.loads(built(name).config.to_json_string())
-
-
-def as_published(config, left_out):
-    """rope_scaling with type, rope_theta beside it, and without the entries named."""
-    table = dict(config.pop("rope_parameters", None) or {})
-    if "linear_num_heads" in config and config["model_type"] == "kimi_linear":
-        config = with_linear_table(config) | {"rope_theta": 10000.0, "mla_use_nope": True}
-    kind, theta = table.pop("rope_type", "default"), table.pop("rope_theta", None)
-    if table or theta:
-        config |= {"rope_theta": theta, "rope_scaling": None}
-    if kind != "default":
-        config["rope_scaling"] = table | {"type": kind}
-    return {key: value for key, value in config.items() if key not in left_out}
-
-
-def with_linear_table(config):
-    """Return what Kimi-Linear's file has in a table, which counts its layers from 1."""
-    numbers = {"kda_layers": "linear_attention", "full_attn_layers": "full_attention"}
-    table = {
-        key: [i + 1 for i, kind in enumerate(config["layer_types"]) if kind == name]
-        for key, name in numbers.items()
-    }
-    names = {"num_heads": "linear_num_heads", "head_dim": "linear_head_dim"}
-    names["short_conv_kernel_size"] = "linear_conv_kernel_dim"
-    table |= {key: config[name] for key, name in names.items()}
-    rest = {key: value for key, value in config.items() if key not in names.values()}
-    return rest | {"linear_attn_config": table}

@@ -6,15 +6,16 @@ from tests import reference_rope
 from tests.checkpoints.models import MODELS, built
 
 
-def angles(model, positions):
+def angles(model, positions, rope):
     """cos and sin as the family takes them, made pair by pair in float64 and cast."""
     length, width = int(positions.max()) + 1, model.rotated
-    turns = [reference_rope.frequency(model.rope, width, i, length) for i in range(width // 2)]
+    turns = [reference_rope.frequency(rope, width, i, length) for i in range(width // 2)]
     phase = positions[None, :, None] * torch.tensor(turns, dtype=torch.float64)
-    stretch = reference_rope.stretch(model.rope)
+    stretch = reference_rope.stretch(rope)
     if model.model_type == "deepseek_v2":
         return (torch.polar(torch.ones_like(phase), phase) * stretch).to(torch.complex64)
-    phase = torch.cat((phase, phase), dim=-1)
+    if model.model_type != "gpt_oss":
+        phase = torch.cat((phase, phase), dim=-1)
     return (phase.cos() * stretch).float(), (phase.sin() * stretch).float()
 
 
@@ -29,7 +30,7 @@ def run(name, layer, h, positions, **more):
     if "Delta" in type(module).__name__:  # which has no attention
         return module(h, **more), None
     if model.rope is not None:
-        given["position_embeddings"] = angles(model, positions)
+        given["position_embeddings"] = angles(model, positions, model.rope_of(layer))
     if model.model_type == "falcon":
         given |= {"alibi": None, "output_attentions": True}
     return module(**given, **more)[:2]

@@ -14,7 +14,8 @@ from mla_engine.checkpoints import (
     open_checkpoint,
 )
 from mla_engine.rope import rotation
-from tests.checkpoints.models import CONTEXT, LATENT, MODELS, as_published, own_config, saved
+from tests.checkpoints.models import CONTEXT, LATENT, MODELS, own_config, saved
+from tests.checkpoints.published import as_published
 from tests.checkpoints.running import run
 from tests.engine.samples import hidden, relative
 
@@ -30,7 +31,7 @@ def test_equals_the_module(name, published, models_folder):
     for layer in MODELS[name].layers:
         ours = load_attention(checkpoint, layer)
         linear = isinstance(ours.config, DeltaConfig)
-        assert ours.config.rope == (None if linear else MODELS[name].rope)
+        assert ours.config.rope == (None if linear else MODELS[name].rope_of(layer))
         names = {LatentConfig: "forward_absorbed", DeltaConfig: "forward_recurrent"}
         other = [name for kind, name in names.items() if isinstance(ours.config, kind)]
         forms = [ours, *(getattr(ours, name) for name in other)]

@@ -19,7 +19,8 @@ from mla_engine import PRESETS, costs
 from mla_engine.studies.words import words_of
 from tests.checkpoints import pooled_model
 from tests.checkpoints.texts import TEXT, add_tokenizer, folder_of
-from tests.ui.screen import statement
+from tests.ui.maps import numbers_of
+from tests.ui.screen import prose, statement
 from ui.parts import snippet
 from ui.settings.sizes import SMALL_SIZES, sizes_of
 
@@ -238,6 +239,20 @@ def test_a_grouped_models_snippet_reads_its_checkpoint(opened, notebook, demo):
     at = page_of(opened, "real_models", code="snippet", source=folder, text=TEXT)
     assert statement(at).endswith("6 heads read 2 KV heads")
     assert_shown(statement(at), last_numbers(at, notebook))
+
+
+@pytest.mark.parametrize("layer", [0, 1], ids=["window", "full"])
+def test_a_snippet_of_sinks_reads_its_checkpoint(opened, notebook, models, layer):
+    link = {"source": str(folder_of("gpt_oss", models)), "layer": str(layer), "text": TEXT}
+    at = page_of(opened, "real_models", code="snippet", **link)
+    assert "goes to the sink" in statement(at)
+    assert_shown(statement(at).replace("gpt&#95;ossFalse", ""), last_numbers(at, notebook))
+    cell = {"map_query": "5", "map_key": "8", "map_head": "1", "map_temperature": "5"}
+    at = page_of(opened, "attention_maps", code="snippet", **link, **cell)
+    head, share = last_numbers(at, notebook)
+    assert head == 1
+    (row,) = (line for line in prose(at) if line.startswith("Row "))
+    assert numbers_of(row)[2] == pytest.approx(share, rel=5e-3)
 
 
 @pytest.mark.parametrize("layer", ["0", "3"], ids=["state", "MLA"])
