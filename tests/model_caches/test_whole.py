@@ -73,9 +73,11 @@ def test_each_other_stored_number_is_said_to_be_rounded():
         ("llama-2-7b", 6_738_415_616), ("llama-3-70b", 70_553_706_496),
         ("qwen2.5-7b", 7_615_616_512), ("gemma-7b", 8_537_680_896),
         ("mixtral-8x7b", 46_702_792_704), ("deepseek-v2", 235_741_434_880),
+        ("minimax-m1", 456_089_655_296), ("exaone-3.5-7.8b", 7_818_448_896),
+        ("qwen3.5-0.8b", 752_393_024), ("granite-4.0-h-micro", 3_191_396_096),
     ],
 )  # fmt: skip
-def test_weights_are_what_their_repositories_publish(key: str, published: int):
+def test_weights_are_what_others_have_published(key: str, published: int):
     assert MODELS[key].parameters == published
 
 
