@@ -9,7 +9,6 @@ MLA, and keeps index keys on every GPU.
 
 from fractions import Fraction
 
-from mla_engine import checks
 from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.parts import Layer, Model
 
@@ -25,7 +24,10 @@ def refuse(model: Model, ranks: int, context_ranks: int) -> None:
     """
     if context_ranks == 1:
         return
-    checks.multiple("GPUs a group", ranks, "dcp", context_ranks)
+    if ranks % context_ranks:
+        tries = ", ".join(str(n) for n in range(1, ranks + 1) if ranks % n == 0)
+        given = {"context_ranks": context_ranks, "tensor": ranks, "tries": tries}
+        raise UncountedError("dealt_ranks", **given)
     parts = [part for layer in model.groups for part in layer.parts]
     if any(part.growth in ("window", "buffer") for part in parts):
         raise UncountedError("dealt_window", context_ranks=context_ranks)

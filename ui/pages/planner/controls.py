@@ -12,15 +12,13 @@ def draw(*, of_files: bool) -> None:
     """Draw what everybody chooses; not the weights' type where a folder's files have theirs."""
     control("plan_model")
     control("plan_gpu")
-    tensor, data = st.columns(2, vertical_alignment="bottom")
-    with tensor:
-        _explained("tensor")
-    with data:
-        _explained("data")
+    _pair("tensor", "data")
     _explained("context")
     with st.container(horizontal=True):
         control("plan_weights", disabled=of_files)
         control("plan_kv")
+    _pair("pipeline", "dcp")
+    _explained("mtp")
 
 
 def more(*, opened: bool) -> None:
@@ -32,6 +30,12 @@ def more(*, opened: bool) -> None:
         for column, name in zip(columns, ("parameters", "active", "overhead"), strict=True):
             with column:
                 _explained(name)
+
+
+def _pair(*names: str) -> None:
+    for column, name in zip(st.columns(2, vertical_alignment="bottom"), names, strict=True):
+        with column:
+            _explained(name)
 
 
 def _explained(name: str) -> None:

@@ -1,7 +1,9 @@
 """The headline of the planner: how many sequences fit and how fast, its question and its code."""
 
 from mla_engine.model_caches import Plan, Step
+from mla_engine.model_caches.context_parallel import exchanged_bytes
 from mla_engine.model_caches.flops import step_flops
+from mla_engine.model_caches.pipeline import dealt
 from ui.pages.planner.view import Served, Unsized, View, spoken
 from ui.parts.questions import Question, decades
 from ui.parts.snippet import Code, literal
@@ -106,6 +108,8 @@ def question(view: View) -> Question | None:
 def code(view: View) -> Functions:
     """Return the functions that say how many sequences fit, and how fast they are at best."""
     fits = Plan.room_bytes.fget, Plan.sequence_bytes.fget, Plan.largest_batch.func
+    fits += (dealt,) if view.plan.pipeline > 1 else ()
+    fits += (exchanged_bytes,) if view.plan.context_ranks > 1 else ()
     if not view.plan.largest_batch:
         return *fits, Plan.fewest_gpus.fget
     if not view.plan.bounded:
@@ -128,6 +132,9 @@ def snippet(view: View) -> Recipe:
         "weight_bytes": plan.weight_bytes,
         "weight_bits": plan.weight_bits,
         "overhead_bytes": _whole(plan.overhead_bytes),
+        "pipeline": plan.pipeline,
+        "context_ranks": plan.context_ranks,
+        "mtp": plan.mtp,
     }
     if not plan.largest_batch:
         return "too_large", values

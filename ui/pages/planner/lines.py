@@ -5,7 +5,7 @@ forms of MLA over the queries.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -197,7 +197,9 @@ def contexts(view: View) -> None:
 
 
 def _layout_name(view: View, one: Curve) -> str:
-    return one.served.label if view.other else one.code.upper().replace("_", " × ")
+    return (
+        one.served.label if view.other else one.code.upper().replace("_", " × ").replace("+", ", ")
+    )
 
 
 def _batches(view: View) -> list[Curve]:
@@ -209,18 +211,22 @@ def _batches(view: View) -> list[Curve]:
 
 def _batch(one: Served, data: int) -> Curve:
     found = zip(LENGTHS, one.batches(LENGTHS, data), strict=True)
-    code = f"tp{one.plan.gpus // data}_dp{data}"
+    plan = one.grouped(data)
+    code = f"tp{plan.fullest.placing.ranks}_dp{data}"
+    code += f"_pp{plan.pipeline}" if plan.pipeline > 1 else ""
+    code += f"+dcp{plan.context_ranks}" if plan.context_ranks > 1 else ""
     return Curve(one, code, {n: most for n, most in found if most})
 
 
 def _dealt(view: View) -> str:
     """Say what fits where each GPU has sequences of its own; "" where that is so already."""
     plan = view.plan
-    if plan.data == plan.gpus:
+    groups = plan.gpus // plan.pipeline
+    if plan.data == groups:
         return ""
-    dealt = replace(plan, data=plan.gpus)
+    dealt = view.served.grouped(groups)
     said = {
-        "n": count(plan.gpus),
+        "n": count(groups),
         "most": sequences(dealt.largest_batch),
         "now": count(plan.largest_batch),
     }

@@ -10,12 +10,13 @@ from mla_engine.devices import Device
 from mla_engine.figures import bars, rows
 from mla_engine.lazy import LazyModule
 from mla_engine.model_caches import plan_report
+from mla_engine.model_caches.context_parallel import exchanged_bytes
 from mla_engine.model_caches.report import as_json
 from ui.pages.planner.headline import name
 from ui.pages.planner.view import GIB, Served, Unsized, View
 from ui.parts import charts, files
 from ui.words.numbers import count, size, tied_size
-from ui.words.text import t
+from ui.words.text import listed, t
 
 pd = LazyModule("pandas")
 
@@ -104,8 +105,8 @@ def _table_unsized(view: Unsized) -> "pd.DataFrame":
 
 def below(view: View) -> list[str]:
     """Return the sentences below the picture of a GPU."""
-    first = _stored(view), _sums(view), _split(view), _whole(view)
-    return [*filter(None, first), *_beyond(view)]
+    said = (_stored, _sums, _stages, _split, _dealt, _whole, _drafting)
+    return [*filter(None, (say(view) for say in said)), *_beyond(view)]
 
 
 def _stored(view: View) -> str:
@@ -137,15 +138,45 @@ def _sums(view: View) -> str:
 
 def _split(view: View) -> str:
     """Say how much of a sequence's cache tensor parallelism leaves on each GPU; "" without it."""
-    plan = view.plan
-    if plan.gpus == plan.data:
+    plan, on = view.plan, view.plan.fullest.holding
+    if on.ranks == 1:
         return ""
-    whole = float(replace(plan, gpus=1, data=1).sequence_bytes)
-    each = float(plan.sequence_bytes)
-    said = {"ranks": count(plan.gpus // plan.data), "each": tied_size(each)}
+    alone = replace(on, gpus=1, data=1, context_ranks=1)
+    whole, each = float(alone.most_bytes(plan.context)), float(plan.sequence_bytes)
+    said = {"ranks": count(on.ranks), "each": tied_size(each)}
     if each == whole:
         return t("planner.split_none", **said)
     return t("planner.split", **said, whole=tied_size(whole))
+
+
+def _stages(view: View) -> str:
+    """Say how layers are dealt out over a pipeline, and whose GPU is drawn; "" without one."""
+    plan = view.plan
+    if plan.pipeline == 1:
+        return ""
+    layers = [len(one.placing.model.layers) for one in plan.stages]
+    shown = plan.stages.index(plan.fullest) + 1
+    return t("planner.stages", layers=listed(map(count, layers)), n=count(shown))
+
+
+def _dealt(view: View) -> str:
+    """Say what dealing out tokens costs; "" where they are not dealt out."""
+    plan, on = view.plan, view.plan.fullest.placing
+    if plan.context_ranks == 1:
+        return ""
+    received = exchanged_bytes(plan.model, on.ranks, plan.context_ranks) / plan.pipeline
+    said = {"n": count(plan.context_ranks), "bytes": tied_size(float(received))}
+    return t("planner.dealt_tokens", **said)
+
+
+def _drafting(view: View) -> str:
+    """Say whose MTP layers are held; "" where none are."""
+    each = [
+        t("planner.mtp_layers", model=name(one), n=count(len(one.plan.model.mtp)))
+        for one in view.all
+        if one.plan.mtp
+    ]
+    return t("planner.drafting", each=listed(each)) if each else ""
 
 
 def _whole(view: View) -> str:
@@ -172,6 +203,8 @@ def assumed(view: View) -> list[str]:
     of_all = [
         t(f"planner.assumed_{about}") for about in ("peaks", "weights", "attention", "memory")
     ]
+    used = {"stages": view.plan.pipeline > 1, "dealt": view.plan.context_ranks > 1}
+    of_all += [t(f"planner.assumed_{about}") for about, is_used in used.items() if is_used]
     of_all += [
         t("planner.rounded", model=name(one), total=count(one.plan.parameters))
         for one in view.all

@@ -9,10 +9,11 @@ from mla_engine.drawn import drawn
 from mla_engine.model_caches import MODELS, Placing, Plan, UncountedError, storage
 from mla_engine.model_caches.flops import latent_widths
 from mla_engine.model_caches.models import named
+from mla_engine.model_caches.pipeline import parted, refuse_mtp
 from mla_engine.model_caches.planner import OVERHEAD
 from mla_engine.model_caches.sources import Found, of_published
 from ui.parts import own_model
-from ui.settings.parsers import Setting, number, one_of, power_of_two, type_of, words
+from ui.settings.parsers import Setting, flag, number, one_of, power_of_two, type_of, words
 from ui.settings.sizes import KV_TYPES, LENGTHS
 from ui.settings.state import settings
 from ui.words.text import safe, t
@@ -51,6 +52,9 @@ SETTINGS = {
     "plan_gpu": Setting("h200", one_of(*GPUS), "selectbox", write=lambda key: GPUS[key].name),
     "plan_tensor": _ranks(8),
     "plan_data": _ranks(1),
+    "plan_pipeline": _ranks(1),
+    "plan_dcp": _ranks(1),
+    "plan_mtp": Setting(False, flag, "toggle"),
     "plan_context": Setting(2**15, power_of_two(2**10, 2**20), "select_slider", options=LENGTHS),
     "plan_kv": _type("fp8", KV_TYPES),
     "plan_weights": _type("fp8", tuple(WEIGHTS)),
@@ -83,8 +87,13 @@ class Served:
 
     def batches(self, contexts: tuple[int, ...], data: int | None = None) -> list[int]:
         """The largest batch at each length, with other groups where they are given."""
-        plan = replace(self.plan, data=data or self.plan.data)
+        plan = self.grouped(data or self.plan.data)
         return [replace(plan, context=n).largest_batch for n in contexts]
+
+    def grouped(self, data: int) -> Plan:
+        """Return the plan with so many groups; tokens are dealt out where these are no smaller."""
+        shares = self.plan.context_ranks if data <= self.plan.data else 1
+        return replace(self.plan, data=data, context_ranks=shares)
 
     @property
     def shown_batch(self) -> int:
@@ -121,7 +130,7 @@ class UnsizedError(UncountedError):
 
 @dataclass(frozen=True)
 class Unsized:
-    """The cache of a model whose weights are not known, of one sequence on the chosen GPUs."""
+    """The cache of a model whose weights are not known, of one sequence on the fullest stage."""
 
     name: str
     own: str  # as of `Served`
@@ -165,8 +174,8 @@ class View:
 
     @property
     def layouts(self) -> list[int]:
-        """Groups that are compared: one, the chosen ones, and one for each GPU."""
-        return sorted({1, self.plan.data, self.plan.gpus})
+        """Groups that are compared: one, the chosen ones, and one for each GPU of a stage."""
+        return sorted({1, self.plan.data, self.plan.gpus // self.plan.pipeline})
 
 
 def view() -> View:
@@ -189,19 +198,34 @@ def view() -> View:
 
 def _beside(found: Found) -> Served | None:
     """Return the other model, None where none is chosen or it is the same."""
-    key = settings()["plan_beside"]
+    s = settings()
+    key = s["plan_beside"]
     if key == NONE or MODELS[key].name == found.name:
         return None
     other = of_published(MODELS[key])
-    return Served(other, key, "", _plan(other))
+    return Served(other, key, "", _plan(other, mtp=s["plan_mtp"] and bool(other.model.mtp)))
 
 
-def _plan(found: Found, parameters: float | None = None, active: float | None = None) -> Plan:
+def _plan(
+    found: Found,
+    parameters: float | None = None,
+    active: float | None = None,
+    *,
+    mtp: bool | None = None,
+) -> Plan:
+    """Return the plan of a model; `mtp` where the switch is not taken as it stands."""
     s = settings()
     if not (parameters or found.parameters):
+        _placings(found)  # what cannot be placed is refused before a number is asked for
         raise UnsizedError(found)
     return Plan(
-        **_placed(found),
+        model=found.model,
+        storage=storage(s["plan_kv"]),
+        gpus=s["plan_tensor"] * s["plan_data"] * s["plan_pipeline"],
+        data=s["plan_data"],
+        pipeline=s["plan_pipeline"],
+        context_ranks=s["plan_dcp"],
+        mtp=s["plan_mtp"] if mtp is None else mtp,
         **found.weights(parameters, active),
         gpu=s["plan_gpu"],
         context=s["plan_context"],
@@ -210,11 +234,19 @@ def _plan(found: Found, parameters: float | None = None, active: float | None = 
     )
 
 
-def _placed(found: Found) -> dict[str, object]:
-    """Return the arguments that a plan and a placing share: model, cache and GPUs."""
+def _placings(found: Found) -> list[Placing]:
+    """Return the cache of one sequence on the GPUs of each stage.
+
+    Raises:
+        RefusedError: what cannot be placed so.
+    """
     s = settings()
-    gpus = {"gpus": s["plan_tensor"] * s["plan_data"], "data": s["plan_data"]}
-    return {"model": found.model, "storage": storage(s["plan_kv"]), **gpus}
+    if s["plan_mtp"]:
+        refuse_mtp(found.model, found.name)
+    parts = parted(found.model, s["plan_pipeline"])
+    on = {"gpus": s["plan_tensor"] * s["plan_data"], "data": s["plan_data"]}
+    on |= {"storage": storage(s["plan_kv"]), "context_ranks": s["plan_dcp"]}
+    return [Placing(model=part.drafting if s["plan_mtp"] else part, **on) for part in parts]
 
 
 def _label(name: str) -> str:
@@ -230,6 +262,7 @@ def unsized(error: ValueError | None) -> Unsized | None:
     """Return what can be shown of a model whose parameters nobody says, None of any other."""
     if not isinstance(error, UnsizedError):
         return None
-    s, placing = settings(), Placing(**_placed(error.found))
+    s, placings = settings(), _placings(error.found)
+    placing = max(placings, key=lambda one: one.most_bytes(s["plan_context"]))
     own = own_model.source(s["plan_own"], PASTED)
     return Unsized(error.found.name, own, placing, GPUS[s["plan_gpu"]], s["plan_context"])
