@@ -5,8 +5,9 @@
 Every round times each side once, in turns, after a first round that is not counted: wall clock and
 processor time. Goals: what a page needs of a new sentence within 1.5 s and at most 1.2 of the time
 of transformers' forward that gives as much (all maps, hidden states, logits); another layer within
-0.4 s. Also: its plain forward beside ours without a trace, a word of generation each, the scores of
-all heads, and the memory held and at the peak. Written to benchmarks/results/real_model.json.
+0.4 s. Also: its plain forward beside ours without a trace, words of generation, the scores of all
+heads on fresh texts and as an atlas, and the memory held and at the peak. Written to
+benchmarks/results/real_model.json.
 """
 
 import argparse
@@ -27,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 from mla_engine.language_model import generate  # noqa: E402 - found by the path
 from mla_engine.language_model.reading import layer_of, read  # noqa: E402
 from mla_engine.language_model.real import RealModel, load_real  # noqa: E402
-from mla_engine.language_model.text_heads import repeat_scores, sentence_scores  # noqa: E402
+from mla_engine.language_model.text_heads import atlas, repeat_scores, sentence_scores  # noqa: E402
 
 FOLDER = ROOT / "models" / "smollm2-135m-instruct"
 RESULTS = ROOT / "benchmarks" / "results" / "real_model.json"
@@ -70,7 +71,7 @@ def ours(model: RealModel) -> Sides:
         sentence_scores(found)
         layer_of(model, found, number % model.config.n_layers)
 
-    held = read(model, ids(0))
+    held, fresh = read(model, ids(0)), repeat_scores(model)
     return {
         "a new sentence": sentence,
         "read": lambda number: read(model, ids(number)),
@@ -78,6 +79,7 @@ def ours(model: RealModel) -> Sides:
         "logits alone": lambda number: model.logits(ids(number)),
         f"{WORDS} words": lambda number: [*generate(model, ids(number), WORDS)],
         "scores on fresh texts": lambda number: repeat_scores(model, seed=number),
+        "atlas": lambda _number: atlas(fresh, sentence_scores(held)),
     }
 
 

@@ -6,6 +6,7 @@ of a text (Xiao et al., arXiv 2309.17453), so no other kind counts that as a key
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,9 +14,9 @@ from torch import Tensor
 from mla_engine import checks
 from mla_engine.language_model.heads import HeadScores
 from mla_engine.language_model.model import LanguageModel
-from mla_engine.language_model.reading import Reading, by_turns
+from mla_engine.language_model.reading import Reading, by_turns, check_held
 
-__all__ = ["KINDS", "looks_in", "repeat_scores", "repeats", "sentence_scores"]
+__all__ = ["KINDS", "Head", "atlas", "looks_in", "repeat_scores", "repeats", "sentence_scores"]
 
 KINDS = ("previous", "induction", "same", "first")
 """The kinds, by their keys.
@@ -52,7 +53,9 @@ def repeat_scores(model: LanguageModel, count: int = REPEATS, seed: int = 0) -> 
     """
     checks.whole("count", count)
     texts = repeats(len(model.config.words), count, seed)
-    return _scores((text, _maps(model, text)) for text in texts)
+    check_held(model, texts)
+    maps = torch.stack([one.attention.attention for one in by_turns(model, texts)])
+    return _scores(zip(texts, maps.transpose(0, 1), strict=True))
 
 
 def repeats(n_words: int, count: int = REPEATS, seed: int = 0, length: int = LENGTH) -> Tensor:
@@ -62,8 +65,38 @@ def repeats(n_words: int, count: int = REPEATS, seed: int = 0, length: int = LEN
     return torch.stack(drawn).repeat(1, 2)
 
 
-def _maps(model: LanguageModel, text: Tensor) -> Tensor:
-    return torch.stack([one.attention.attention[0] for one in by_turns(model, text[None])])
+class Head(NamedTuple):
+    """One head in an atlas: its scores by kind, and the kind that it is named after, if any.
+
+    Attributes:
+        layer: counted from 0.
+        head: counted from 0.
+        fresh: on texts that return; of every kind.
+        here: on the sentence; of the kinds that it has.
+        fresh_name: the kind of its highest score on fresh texts, from THRESHOLD on.
+        here_name: the same on the sentence.
+    """
+
+    layer: int
+    head: int
+    fresh: dict[str, float]
+    here: dict[str, float]
+    fresh_name: str | None
+    here_name: str | None
+
+
+def atlas(fresh: HeadScores, here: HeadScores) -> tuple[tuple[Head, ...], ...]:
+    """Return what each head does, layers x heads, by fresh texts and here, in a sentence."""
+    names = fresh.names(), here.names()
+    layers, heads, _ = fresh.table.shape
+
+    def one(layer: int, head: int) -> Head:
+        scores = [
+            dict(zip(of.kinds, of.table[layer, head].tolist(), strict=True)) for of in (fresh, here)
+        ]
+        return Head(layer, head, *scores, *(of[layer][head] for of in names))
+
+    return tuple(tuple(one(layer, head) for head in range(heads)) for layer in range(layers))
 
 
 def _scores(runs: Iterable[tuple[Tensor, Tensor]]) -> HeadScores:
