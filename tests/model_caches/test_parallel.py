@@ -103,13 +103,14 @@ def test_the_fullest_stage_holds_what_the_library_builds_for_its_layers(key: str
     for name, weight in model.named_parameters():
         if found := re.search(r"\.(?:layers|h|blocks)\.(\d+)\.", name):
             each[int(found[1])] = each.get(int(found[1]), 0) + weight.numel()
+    table, head = model.get_input_embeddings().weight, model.get_output_embeddings().weight
+    assert (one.model().table, one.model().tied) == (table.numel(), head is table)
     whole, active = Fraction(one.parameters), Fraction(one.active or one.parameters)
     for n in (2, 4):
         held, first = [], 0
         for place, count in enumerate(dealt(len(each), n)):
             held.append(sum(each[layer] for layer in range(first, first + count)))
-            held[-1] += model.get_input_embeddings().weight.numel() if place == 0 else 0
-            held[-1] += model.get_output_embeddings().weight.numel() if place == n - 1 else 0
+            held[-1] += table.numel() * ((place == 0) + (place == n - 1))
             first += count
         found = stages(one.model(), n, whole, active, Fraction(one.routed or 0))
         most = float(max(stage.parameters for stage in found))
