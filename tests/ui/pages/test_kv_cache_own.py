@@ -232,3 +232,16 @@ def test_a_rounded_number_of_weights_is_called_one(opened: Opened):
     )
     assert "their number is a rounded one, which nobody counted" in rounded
     assert "rounded one" not in counted
+
+
+def test_its_layers_and_tokens_are_dealt_out_and_mtp_layers_counted(opened: Opened):
+    link = {"kv_own": "deepseek-v3", "kv_ranks": "16", "kv_context": "1024"}
+    at = opened(PAGE, **link, kv_pipeline="2", kv_dcp="8", kv_mtp="1")
+    assert "stores **71,424 B**" in said(at)  # of 62 layers
+    gpus = at.table[3].value
+    assert list(gpus.index) == ["heads split", "and tokens dealt out (DCP)", "sequences dealt out"]
+    most = 31 * 576 * 2  # of 31 layers, and of 30 with that of MTP
+    assert list(gpus["Stored a token on each"]) == [f"{n:,} B" for n in (most, most // 8, most)]
+    at = opened(PAGE, **link, kv_dcp="32")
+    assert "must divide the 16 GPUs a group" in html.unescape(at.error[0].value)
+    assert {"kv_dcp:en", "kv_mtp:en"} <= {one.key for one in (*at.select_slider, *at.toggle)}

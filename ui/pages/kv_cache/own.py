@@ -14,6 +14,7 @@ from ui.pages.kv_cache.common import shown
 from ui.pages.kv_cache.scene import type_label
 from ui.pages.kv_cache.view import View
 from ui.parts import files, own_model, prose
+from ui.parts.control import control
 from ui.settings import state
 from ui.words.numbers import count, digits
 from ui.words.text import safe, t
@@ -22,6 +23,8 @@ pd = LazyModule("pandas")
 
 PASTED = "kv_config"
 NONE = "–"
+SHARED = "pipeline", "dcp", "mtp"
+WAYS = "tensor", "context", "data"
 BOUNDED = {"bounded": "window_bytes", "states": "state_bytes", "read": "read_bytes_per_step"}
 
 
@@ -31,10 +34,18 @@ def section(view: View) -> None:
         own_model.ask("kv_own", PASTED)
         try:
             if found := own_model.counted(view.own, PASTED):
+                _controls()
                 _draw(view, found)
                 own_model.buttons(view.own, own_model.given_config(PASTED), _takers())
         except ValueError as error:
             prose.refused(error)
+
+
+def _controls() -> None:
+    """Ask how its layers and tokens are dealt out, and if MTP layers keep a cache."""
+    for column, name in zip(st.columns(3, vertical_alignment="bottom"), SHARED, strict=True):
+        with column:
+            control(f"kv_{name}", label=t(f"planner.{name}"), help=t(f"planner.{name}_help"))
 
 
 def _takers() -> dict[str, own_model.Take]:
@@ -56,8 +67,12 @@ def _asked(view: View, found: Found) -> Asked:
         context=view.context,
         batch=scene.batch,
         gpus=view.ranks,
+        pipeline=view.pipeline,
+        context_ranks=view.dcp,
+        mtp=view.mtp,
         gpu=view.gpu,
         parameters=found.parameters,
+        routed=found.routed,
         rounded=found.rounded,
         weights=view.weights,
     )
@@ -68,6 +83,8 @@ def _draw(view: View, found: Found) -> None:
     prose.say(_line(view, told))
     st.table(_kinds(view, told))
     prose.say(_weights(view, told))
+    if view.pipeline > 1:
+        prose.say(t("kv_cache.own_stages", n=count(view.pipeline)))
     st.table(_gpus(view, told))
     label, made = t("kv_cache.own_json"), partial(_file, told)
     files.button(label, made, "model_cache.json", "application/json", "kv_own:json")
@@ -118,7 +135,7 @@ def _shown(view: View, n_bytes: float) -> str:
 
 def _gpus(view: View, told: dict[str, Any]) -> "pd.DataFrame":
     """A row a way of sharing the cache, as text."""
-    ways = {way: told["gpus"][way] for way in ("tensor", "data")}
+    ways = {way: one for way in WAYS if (one := told["gpus"].get(way))}
     known = _known(told)
     longest = LONGEST if known else BEFORE_WEIGHTS
     rows = {
