@@ -42,7 +42,7 @@ def looks_in(tokens: Tensor) -> dict[str, Tensor]:
 
 def sentence_scores(reading: Reading, place: int = 0) -> HeadScores:
     """Return the scores of all heads in one of the texts that were read, of the kinds it has."""
-    return _scores([(reading.tokens[place], reading.attention[:, place])])
+    return _scores(reading.tokens[[place]], reading.attention[:, [place]])
 
 
 @torch.no_grad()
@@ -54,8 +54,7 @@ def repeat_scores(model: LanguageModel, count: int = REPEATS, seed: int = 0) -> 
     checks.whole("count", count)
     texts = repeats(len(model.config.words), count, seed)
     check_held(model, texts)
-    maps = torch.stack([one.attention.attention for one in by_turns(model, texts)])
-    return _scores(zip(texts, maps.transpose(0, 1), strict=True))
+    return _scores(texts, (one.attention.attention for one in by_turns(model, texts)))
 
 
 def repeats(n_words: int, count: int = REPEATS, seed: int = 0, length: int = LENGTH) -> Tensor:
@@ -99,19 +98,22 @@ def atlas(fresh: HeadScores, here: HeadScores) -> tuple[tuple[Head, ...], ...]:
     return tuple(tuple(one(layer, head) for head in range(heads)) for layer in range(layers))
 
 
-def _scores(runs: Iterable[tuple[Tensor, Tensor]]) -> HeadScores:
-    """Return the mean over the queries of all texts [t] with their maps [layers,h,t,s]."""
-    found: dict[str, list[Tensor]] = {}
-    even: dict[str, list[Tensor]] = {}
-    for text, maps in runs:
-        seen = torch.arange(1, len(text) + 1, dtype=torch.float64)
-        for kind, looks in looks_in(text).items():
-            rows = looks.any(-1)
-            shares = (maps.double() * looks).sum(-1)[..., rows]
-            found.setdefault(kind, []).append(shares)
-            even.setdefault(kind, []).append((looks.sum(-1) / seen)[rows])
-    table = torch.stack([torch.cat(found[kind], dim=-1).mean(-1) for kind in KINDS], dim=-1)
-    alike = torch.stack([torch.cat(even[kind]).mean() for kind in KINDS])
-    there = [place for place, kind in enumerate(KINDS) if any(map(len, even[kind]))]
-    kinds = tuple(KINDS[place] for place in there)
-    return HeadScores(kinds=kinds, table=table[..., there], even=alike[there])
+def _scores(texts: Tensor, layers: Iterable[Tensor]) -> HeadScores:
+    """Return the mean over the queries of all texts [b,t], from each layer's maps [b,h,t,s]."""
+    looks = torch.stack([torch.stack([*looks_in(text).values()]) for text in texts], dim=1)
+    rows = looks.any(-1)  # [kinds,b,t], the queries that see such a key
+    seen = torch.arange(1, texts.shape[1] + 1)
+    table, even = [], (looks.sum(-1).double() / seen)
+    for maps in layers:
+        by_query = maps.double().transpose(1, 2)
+        shares = [
+            (by_query * look[:, :, None]).sum(-1)[row].mean(0)
+            for look, row in zip(looks, rows, strict=True)
+        ]
+        table.append(torch.stack(shares, dim=-1))
+    there = [place for place, row in enumerate(rows) if row.any()]
+    return HeadScores(
+        kinds=tuple(KINDS[place] for place in there),
+        table=torch.stack(table)[..., there],
+        even=torch.stack([share[row].mean() for share, row in zip(even, rows, strict=True)])[there],
+    )
