@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mla_engine.checkpoints import fp8, prefix_size
+from mla_engine.checkpoints import fp8, mxfp4, prefix_size
 from mla_engine.checkpoints.checkpoint import Progress
 from mla_engine.checkpoints.embedding import Inputs, check_dtypes
 from mla_engine.checkpoints.errors import CheckpointError
@@ -66,8 +66,9 @@ class Prefix:
     @cached_property
     def entries(self) -> dict[str, TensorEntry]:
         """These tensors in the files; CheckpointError if packed, or counted far beyond them."""
-        found = self.inputs.checkpoint.entries(self.tensors)
-        fp8.check_stored(self.inputs.checkpoint.config, found.values())
+        config, found = self.inputs.checkpoint.config, self.inputs.checkpoint.entries(self.tensors)
+        four = mxfp4.packed(config, found.values())
+        fp8.check_stored(config, [entry for entry in found.values() if entry.name not in four])
         prefix_size.check_counts(self.inputs.config, found.values())
         return found
 
@@ -94,7 +95,8 @@ class Prefix:
         eight = [
             e.name for e in entries if e.dtype == QUANTIZED and e.name + fp8.SUFFIX in self.tensors
         ]
-        check_dtypes(entries, also=eight)
+        four = mxfp4.packed(self.inputs.checkpoint.config, entries)
+        check_dtypes(entries, also={*eight, *four})
         asked = {"n_blocks": self.n_blocks, "name": self.inputs.checkpoint.name}
         with _refused(lambda why: CheckpointError("cannot_build", **asked, reason=why)), _quiet():
             config, tables = self._config(len(x)), self._tables(x)
@@ -238,7 +240,8 @@ def _keep(found: dict[int, Tensor], layer: int, _: nn.Module, args: tuple, kwarg
 
 
 def _dequantized(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return weights in blocks of 8 bits as float32, the others as they are."""
+    """Return weights in blocks of 8 or of 4 bits as float32, the others as they are."""
+    mxfp4.unpack(state)
     scales = {name: state.pop(name) for name in list(state) if name.endswith(fp8.SUFFIX)}
     for name, scale in scales.items():
         weight = name.removesuffix(fp8.SUFFIX)

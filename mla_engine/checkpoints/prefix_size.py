@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from mla_engine.checkpoints import fp8
+from mla_engine.checkpoints import fp8, mxfp4
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.load import QUANTIZED
 from mla_engine.checkpoints.safetensors_file import TensorEntry
@@ -37,8 +37,9 @@ def weight_bytes(entries: Iterable[TensorEntry], blocks: str) -> int:
     elements: Counter[str] = Counter()
     read = 0
     for entry in entries:
-        times = 2 if entry.dtype == QUANTIZED else 1  # dequantised before it is loaded
-        elements[entry.name.partition(blocks)[2].partition(".")[0]] += times * prod(entry.shape)
+        coded = entry.dtype == QUANTIZED or mxfp4.is_blocks(entry)
+        times = 2 if coded else 1  # dequantised before it is loaded
+        elements[entry.name.partition(blocks)[2].partition(".")[0]] += times * _held(entry)
         read += entry.n_bytes
     return read + FLOAT32_BYTES * (elements.total() + max(elements.values(), default=0))
 
@@ -50,6 +51,8 @@ def run_bytes(entries: Iterable[TensorEntry], config: Mapping[str, Any], n_token
         if "conv1d" in entry.name:
             channels = max(channels, entry.shape[0])
         width = max(entry.shape[-2:]) if len(entry.shape) > 1 else 0
+        if mxfp4.is_blocks(entry):
+            width = max(entry.shape[1], entry.shape[2] * mxfp4.WIDTH)
         if ".experts." in entry.name:
             of_expert = max(of_expert, width)
         else:
@@ -82,9 +85,14 @@ def check_build(
         model = kind(config)
     asked = sum(parameter.numel() for parameter in model.parameters())
     buffers = sum(buffer.numel() for buffer in model.buffers())
-    held = n_tables + sum(prod(e.shape) for e in entries if not e.name.endswith(fp8.SUFFIX))
+    held = n_tables + sum(_held(e) for e in entries if not e.name.endswith(fp8.SUFFIX))
     if asked > held + SPARE or buffers > MOST_BUFFERS:
         raise CheckpointError("asks_more", asked=asked + buffers, held=held)
+
+
+def _held(entry: TensorEntry) -> int:
+    """Return how many numbers a tensor stands for: two a byte in blocks of 4 bits."""
+    return prod(entry.shape) * (2 if mxfp4.is_blocks(entry) else 1)
 
 
 def _numbers(config: Mapping[str, Any], *parts: str) -> Iterator[int]:
