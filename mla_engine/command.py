@@ -160,11 +160,10 @@ def tokens(text: str) -> int:
     Raises:
         ArgumentTypeError: no whole number.
     """
-    try:
-        return lengths.tokens(text)
-    except ValueError:
+    if (found := lengths.tokens(text)) is None:
         said = f"{text[:40]!r} is no number of tokens: write it like 131072, 128k or 1e6"
-        raise argparse.ArgumentTypeError(said) from None
+        raise argparse.ArgumentTypeError(said)
+    return found
 
 
 def amount(text: str) -> float:

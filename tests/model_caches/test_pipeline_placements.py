@@ -104,3 +104,15 @@ def test_a_pipeline_is_no_faster_than_its_parts():
     assert (one.parts, most.parts) == (1, 2)
     assert one.seconds == one.passing_seconds > one.reading_seconds
     assert most.tokens_per_second > one.tokens_per_second
+
+
+@pytest.mark.parametrize("data", [1, 2])
+def test_computing_takes_as_long_as_reading_from_the_batch_that_is_said(data: int):
+    plan = planned(data)
+
+    def computes(n: int) -> bool:
+        step = plan.step(n)
+        return step.computing_seconds >= step.reading_seconds
+
+    first = next((n for n in range(data, 1500 * data, data) if computes(n)), None)
+    assert plan.computing_from == first

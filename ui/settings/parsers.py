@@ -221,15 +221,16 @@ def check_whole(name: str, value: int, bounds: Whole) -> None:
         raise RefusedError("no_multiple", **values)
 
 
+WRITTEN = re.compile(r"[0-9,.]+[kKmM]?")  # old links with 1e3 open as they did
+
+
 def power_of_two(least: int, most: int) -> Parser:
     """Powers of two in the range, also written 128K; others come down to the nearest below."""
     within = whole(least, most)
 
     def parse(text: str) -> int:
-        try:
-            found = within(text)
-        except ValueError:
-            found = within(str(tokens(text)))
+        written = tokens(text) if WRITTEN.fullmatch(text) else None
+        found = within(text if written is None else str(written))
         return 1 << (found.bit_length() - 1)
 
     return parse
