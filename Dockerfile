@@ -11,11 +11,19 @@ COPY requirements.txt requirements.lock ./
 RUN pip --python /opt/venv/bin/python install --no-cache-dir --require-hashes --only-binary :all: -r requirements.lock
 RUN pip --python /opt/venv/bin/python install --no-cache-dir --index-url $TORCH_INDEX $(grep '^torch==' requirements.txt)
 
+FROM packages AS model
+# A small real model, which the image has from the start; 0 leaves it out.
+ARG REAL_MODEL=1
+COPY mla_engine mla_engine
+RUN mkdir models && if [ "$REAL_MODEL" = 1 ]; then \
+    /opt/venv/bin/python -m mla_engine.checkpoints.real_model models/smollm2-135m-instruct; fi
+
 FROM base
 RUN pip uninstall --quiet --yes pip && useradd --create-home --uid 1000 user
 ENV HOME=/home/user PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 MLA_HOST=0.0.0.0 MLA_WARM=1
 WORKDIR /home/user/app
 COPY --from=packages /opt/venv /opt/venv
+COPY --from=model --chown=1000:1000 /opt/models /home/user/models
 COPY . .
 # What is written lies in these two folders and in /tmp, so that all else can be read-only.
 RUN python -m compileall -q . \

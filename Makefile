@@ -1,7 +1,8 @@
-# make run   sets up what is missing and starts the app
+# make run   sets up what is missing and starts the app, which then fetches a small real model
 # make test  the same with the test tools and a browser, then runs the tests
 PYTHON ?= python3
 PORT ?= 8501
+REAL_MODEL ?= 1
 BIN := .venv/bin
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
@@ -16,9 +17,9 @@ help:  ## list the commands
 
 install: .venv/ready  ## install what the app needs, for a server: see deploy/README.md
 
-run: .venv/ready  ## start the app, http://localhost:8501 (PORT=... for another)
+run: .venv/ready  ## start the app, http://localhost:8501 (PORT=... for another; REAL_MODEL=0)
 	@echo "Starting MLA Explorer on http://localhost:$(PORT)"
-	@$(BIN)/streamlit run app.py --server.port $(PORT)
+	@MLA_REAL_MODEL=$(REAL_MODEL) $(BIN)/streamlit run app.py --server.port $(PORT)
 
 check: .venv/ready-to-test lint  ## lint, and the tests that find most in under 3 minutes
 	@$(PYTEST) $$($(BIN)/python -m tests.tiers check)

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from ui.engine import real_model
 from ui.frame import page
 from ui.pages.real_models import PAGE, families, kind_of, uploads
 from ui.pages.real_models import view as views
@@ -41,4 +42,6 @@ with page.frame(PAGE) as frame:
             real_layer.demo_button()
             prose.say(families())
             prose.say(t("real_models.demo_how"))
+            if real_model.failed():
+                prose.note(t("real_models.not_fetched"))
     frame.view = view

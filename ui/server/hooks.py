@@ -14,7 +14,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ui.engine import shared_cache
-from ui.server import logs, metrics
+from ui.server import logs, metrics, real_model
 from ui.server.admission import Admission
 from ui.server.answers import SecurityHeaders, UnknownPages, answer
 from ui.server.classes import together
@@ -34,6 +34,7 @@ OWN = "/healthz"
 PATHS = "/_stcore/health", OWN
 ANSWERS = {"http": "http.response", "websocket": "websocket.http.response"}
 LATER = "pandas", "openpyxl", "segno"  # what the first picture does not need
+GRACE_SECONDS = 5.0
 ROUND_SECONDS = 20.0  # between two looks for sessions that are over
 
 
@@ -45,10 +46,12 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     if server().metrics:
         metrics.watch()
     together.install(asyncio.get_running_loop())
-    tasks = [asyncio.create_task(one) for one in (prove(), close_sessions())]
+    works = (prove(), close_sessions(), real_model.fetch(PROVED))
+    tasks = [asyncio.create_task(one) for one in works]
     yield
     for task in tasks:
         task.cancel()
+    await asyncio.wait(tasks, timeout=GRACE_SECONDS)  # what they have started ends with them
 
 
 async def prove() -> None:

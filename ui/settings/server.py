@@ -123,6 +123,8 @@ class Server(BaseSettings):
         processes: of the app on this machine; what is joint is divided among them.
         most_visitors: that are let in at a time; the next wait in line.
         warm: whether every page is run once before the health is good.
+        real_model: whether a small real model is fetched into the first of the folders, once the
+            server is up.
         metrics: whether /metrics and /_stcore/metrics answer everybody.
         frame_ancestors: sites that may frame the app beside its own, with commas between.
         log: lines for people ("text"), or a JSON object each ("json").
@@ -153,6 +155,7 @@ class Server(BaseSettings):
     processes: PositiveInt = 1
     most_visitors: PositiveInt = 1000
     warm: bool = False
+    real_model: bool = False
     metrics: bool = False
     frame_ancestors: Sites = ("https://huggingface.co", "https://*.hf.space")
     log: Literal["text", "json"] = "text"

@@ -1,0 +1,136 @@
+"""The small real model that a server fetches: once it is up, and only where that is set."""
+
+import asyncio
+import logging
+import sys
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.attacks.server import wait_until
+from ui.engine import real_model
+from ui.server import real_model as server_side
+from ui.server.real_model import fetch
+
+PAGE = "pages/real_models.py"
+
+
+@pytest.fixture(autouse=True)
+def nothing_pending():
+    yield
+    real_model.end(failed=False)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where it is to lie, of a server that is to fetch it."""
+    monkeypatch.setenv("MLA_MODEL_FOLDERS", str(tmp_path))
+    monkeypatch.setenv("MLA_REAL_MODEL", "1")
+    return tmp_path / "smollm2-135m-instruct"
+
+
+def command(monkeypatch, code):
+    """Let this code stand in the place of what makes the model; the folder is its argument."""
+    head = "import sys, pathlib, time; folder = pathlib.Path(sys.argv[1]); "
+    monkeypatch.setattr(server_side, "COMMAND", (sys.executable, "-c", head + code))
+
+
+def fetched(*, proved=True):
+    """Run what the server runs, to its end."""
+
+    async def run():
+        event = asyncio.Event()
+        if proved:
+            event.set()
+        await fetch(event)
+
+    asyncio.run(run())
+
+
+def said(at: AppTest) -> list[str]:
+    return [
+        one.value
+        for one in at.caption
+        if "small real model" in one.value or "小型真实模型" in one.value
+    ]
+
+
+def test_a_server_fetches_nothing_unless_it_is_set(folder, monkeypatch):
+    command(monkeypatch, "folder.mkdir()")
+    monkeypatch.delenv("MLA_REAL_MODEL")
+    fetched()
+    assert not folder.exists()
+
+
+def test_it_is_made_in_the_servers_folder_and_not_made_again(folder, monkeypatch):
+    command(monkeypatch, "folder.mkdir()")
+    fetched()
+    assert folder.is_dir()
+    assert not real_model.pending()
+    command(monkeypatch, "sys.exit('made again')")
+    fetched()
+    assert not real_model.failed()
+
+
+def test_nothing_is_begun_before_the_first_page_has_been_run(folder, monkeypatch):
+    command(monkeypatch, "folder.mkdir()")
+
+    async def stopped():
+        task = asyncio.create_task(fetch(asyncio.Event()))
+        await asyncio.wait([task], timeout=0)
+        assert real_model.pending()
+        task.cancel()
+        await asyncio.wait([task])
+
+    asyncio.run(stopped())
+    assert not folder.exists()
+    assert not real_model.pending()
+
+
+def test_a_failure_is_said_once_in_the_log_and_where_a_model_is_missed(
+    folder, monkeypatch, caplog, opened
+):
+    command(monkeypatch, "sys.exit('it is not made: no network')")
+    with caplog.at_level(logging.WARNING):
+        fetched()
+    assert [one.getMessage() for one in caplog.records] == [
+        "the small real model: it is not made: no network"
+    ]
+    at = opened(PAGE)
+    assert not at.exception
+    assert [one for one in said(at) if "could not be fetched" in one]
+
+
+def test_one_that_another_process_makes_is_no_failure(folder, monkeypatch):
+    command(monkeypatch, "sys.exit(75)")
+    fetched()
+    assert not real_model.failed()
+
+
+def test_the_command_ends_with_the_server(folder, monkeypatch, tmp_path):
+    command(monkeypatch, "(folder.parent / 'begun').touch(); time.sleep(600)")
+
+    async def ended():
+        event = asyncio.Event()
+        event.set()
+        task = asyncio.create_task(fetch(event))
+        await asyncio.to_thread(wait_until, (tmp_path / "begun").exists, "it has begun")
+        task.cancel()
+        await asyncio.wait([task])  # it waits for the command
+
+    asyncio.run(ended())
+    assert not real_model.pending()
+
+
+@pytest.mark.parametrize(
+    ("lang", "line"), [("en", "Fetching a small real model"), ("zh", "正在下载")]
+)
+def test_the_page_says_how_far_it_is_and_then_no_more(folder, opened, lang, line):
+    real_model.begin()
+    at = opened(PAGE, lang=lang)
+    assert not at.exception
+    [told] = said(at)
+    assert told.startswith(line)
+    assert "0" in told
+    real_model.end(failed=False)
+    assert not said(at.run())
