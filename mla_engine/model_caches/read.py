@@ -100,6 +100,7 @@ def read(config: Mapping[str, Any]) -> Model:
     keys = Keys(found, row.get("names"), _defaults(found, row))
     if found.get("use_mla") is False:
         keys = keys.having(**dict.fromkeys(LATENT))
+    weights = Keys(found, row.get("names"), row.get("defaults"))  # what it asks for is not known
     for name in row.get("needs", ()):
         keys.need(name)
     kinds = schedule.kinds(keys, row)
@@ -116,7 +117,7 @@ def read(config: Mapping[str, Any]) -> Model:
         mixture=weighing.is_mixture(found) or None,
         experts=weighing.chosen(found),
         attention=tuple(weighing.attention_parameters(keys, layer) for layer in layers),
-        expert_layers=weighing.expert_layers(keys, len(layers)),
+        expert_layers=weighing.expert_layers(weights, len(layers)),
         table=weighing.table(keys),
         tied=keys.get("tie_word_embeddings") is not False,
     )

@@ -65,6 +65,7 @@ def test_keys_that_change_the_cache_are_followed(config: dict, expected: int):
 @pytest.mark.parametrize(
     "key",
     [
+        {"hybrid_override_pattern": "M" * 80},  # which tells of experts in Nemotron-H
         {"use_cla": True},
         {"use_mla": True},
         {"sliding_window": 9},
