@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from tests.checkpoints.models import MODELS, built, seen_by
-from tests.checkpoints.texts import IDS, TEXT, folder_of
+from tests.checkpoints.models import MODELS, built, rewritten, seen_by
+from tests.checkpoints.texts import IDS, TEXT, add_tokenizer, folder_of
 from tests.ui.maps import numbers_of
 from tests.ui.screen import chart_of, clicked, csv, lead, prose, statement
 
 PAGE = "pages/real_models.py"
 HEADS, WINDOW, TOKENS = 6, 3, len(IDS)
+ISOLATES = dict.fromkeys((0x2068, 0x2069))  # around words of any direction
 
 
 @pytest.fixture(scope="module", params=[0, 1], ids=["window", "full"])
@@ -69,3 +70,16 @@ def test_attention_maps_writes_out_a_word_and_the_sink(shown, layer):
         (said,) = (line for line in prose(app) if line.startswith("Softmax at temperature"))
         assert numbers_of(said)[-1] == pytest.approx(given, rel=5e-3)
         assert ("The sink has no key" in " ".join(prose(app))) == (key == TOKENS)
+
+
+def test_the_sink_is_named_where_all_heads_look_at_it_most(opened, models):
+    """Its logit is raised until it takes all."""
+    sunk = lambda own: {n: x + 50 * n.endswith("sinks") for n, x in own.items()}  # noqa: E731
+    source = str(add_tokenizer(rewritten(models / "sunk", "gpt_oss", sunk)))
+    app = opened("pages/attention_maps.py", source=source, text=TEXT)
+    assert not app.exception
+    assert "look most at “sink”" in statement(app).translate(ISOLATES)
+    app = opened("pages/compare.py", source=source, text=TEXT, vs_view="maps")
+    assert not app.exception
+    (said,) = (line for line in prose(app) if line.startswith("They differ most"))
+    assert "looks at sink: **" in said.translate(ISOLATES)

@@ -50,7 +50,7 @@ def lead(view: View) -> tuple[str, str]:
         return _lead_blocks(view.maps)
     run, favourites = view.maps.run, view.favourites
     facts = shown(view.maps) | {"heads": heads(len(run.heads)), "n": count(len(favourites))}
-    facts["favourite"] = safe(short(run.words[favourites[0]]))
+    facts["favourite"] = safe(short(view.maps.columns[favourites[0]]))
     one = len(favourites) == 1
     number = t(f"attention_maps.{'one_place' if one else 'places'}", n=facts["n"])
     line = t(f"attention_maps.{'line_one' if one else 'line'}", **facts)

@@ -84,7 +84,7 @@ class MapsTopic(Topic):
         with below:
             if not (self.trained and self.kind == "attention"):  # the first word sees itself only
                 prose.note(t(f"compare.limits_{self.kind}", limit=digits(limit)))
-            prose.say(self._expected(asked) if asked else self._apart(cell, a, b))
+            prose.say(self._expected(asked) if asked else self._apart(cell, columns(runs[0]), a, b))
             if long := [told for one in self.sides if (told := beyond(one.origin, self.words))]:
                 prose.say(long[0])
 
@@ -155,14 +155,16 @@ class MapsTopic(Topic):
         data = partial(_numbers, found, self.kind)
         charts.show(figure, f"chart:compare_{side.letter}", alt=alt, data=data)
 
-    def _apart(self, cell: Cell | None, a: np.ndarray, b: np.ndarray) -> str:
-        """Return where the two maps differ most, by its words, and both numbers there.
+    def _apart(
+        self, cell: Cell | None, names: tuple[str, ...], a: np.ndarray, b: np.ndarray
+    ) -> str:
+        """Return where the two maps differ most, by its names, and both numbers there.
 
         Or, without a cell, that their columns are not the same.
         """
         if cell is None:
             return t("compare.other_columns")
-        query, key = (safe(short(self.words[place])) for place in cell)
+        query, key = (safe(short(names[place])) for place in cell)
         values = {"a": signed(float(a[cell])), "b": signed(float(b[cell]))}
         return t("compare.apart", query=query, target=key, **values)
 
