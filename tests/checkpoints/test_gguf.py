@@ -1,14 +1,19 @@
 """GGUF files, beside what llama.cpp's own package and transformers read in them."""
 
 import re
+from inspect import signature
 
 import numpy as np
 import pytest
 import torch
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+from transformers.convert_slow_tokenizer import TikTokenConverter
 from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+from transformers.models.llama.modeling_llama import LlamaAttention, LlamaRotaryEmbedding
 
 from mla_engine.checkpoints import hidden_states_of_layers, load_attention, open_checkpoint
+from mla_engine.checkpoints.gguf import vocabulary
 from mla_engine.checkpoints.gguf.blocks import TYPES
 from mla_engine.checkpoints.tokens import tokenize
 from tests.checkpoints import gguf_model
@@ -92,3 +97,36 @@ def test_a_text_is_cut_as_by_transformers_and_every_digit_alone(file, text):
 def test_a_folder_with_one_file_is_that_file(file):
     assert open_checkpoint(file.parent).config == open_checkpoint(file).config
     assert open_checkpoint(file).config["mla_explorer_rounded"]
+
+
+def test_a_rotation_of_llama_3_is_that_of_transformers(tmp_path):
+    """The file divides each pair's frequency; transformers computes them of four numbers."""
+    rope = {"rope_type": "llama3", "rope_theta": 5e5, "factor": 32.0, "low_freq_factor": 1.0}
+    rope |= {"high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
+    sizes = {"hidden_size": 256, "num_attention_heads": 4, "num_key_value_heads": 2}
+    config = LlamaConfig(**sizes, rope_parameters=rope, max_position_embeddings=131_072)
+    config._attn_implementation = "eager"
+    slow, _ = ROPE_INIT_FUNCTIONS["llama3"](config, "cpu")
+    divisors = (5e5 ** (-torch.arange(0, 64, 2) / 64) / slow).numpy().astype(np.float32)
+
+    def change(writer):
+        writer.kv_data[0]["llama.rope.freq_base"].value = 5e5
+        writer.add_tensor("rope_freqs.weight", divisors)
+
+    path = gguf_model.write(tmp_path / "model.gguf", change)
+    layer, h = load_attention(path, 1), torch.randn(1, 300, 256)
+    attention = LlamaAttention(config, 1)
+    names = {f"model.layers.1.self_attn.{name}": name for name in attention.state_dict()}
+    found = open_checkpoint(path).read(names)
+    attention.load_state_dict({names[name]: tensor.float() for name, tensor in found.items()})
+    places = torch.arange(300)[None]
+    mask = torch.full((1, 1, 300, 300), -torch.inf).triu(1)
+    with torch.inference_mode():
+        turned = LlamaRotaryEmbedding(config)(h, places)
+        wanted = attention(h, position_embeddings=turned, attention_mask=mask)[0]
+        assert relative(layer(h).u, wanted) < 1e-5
+
+
+def test_llama_3_cuts_its_words_by_the_pattern_that_transformers_has():
+    wanted = signature(TikTokenConverter.__init__).parameters["pattern"].default
+    assert wanted == vocabulary.WORDS

@@ -12,7 +12,8 @@ from math import prod
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.files import CONFIG, Files, Report, Span
 from mla_engine.checkpoints.gguf.header import Stored, parse
-from mla_engine.checkpoints.gguf.llama import config_of, name_of, order
+from mla_engine.checkpoints.gguf.llama import FREQUENCIES, config_of, name_of, order
+from mla_engine.checkpoints.gguf.llama3 import scaling
 from mla_engine.checkpoints.gguf.vocabulary import tokenizer_json
 from mla_engine.checkpoints.safetensors_header import SINGLE
 from mla_engine.lazy import LazyModule
@@ -33,6 +34,9 @@ class GgufFiles:
         self._files, self._file, self.name = files, file, file
         self.header = parse(self._raw, file, files.size(file))
         self.config = config_of(self.header, file)
+        if turned := self.header.tensors.get(FREQUENCIES):
+            data = np.frombuffer(self._raw(turned.start, turned.start + turned.n_bytes), np.uint8)
+            self.config |= scaling(turned.type.floats_of(data), self.config, file)
         self._begin()
 
     def _begin(self) -> None:
@@ -40,6 +44,8 @@ class GgufFiles:
         rows, at = {}, 0
         self.tensors: dict[str, Stored] = {}
         for short, stored in self.header.tensors.items():
+            if short == FREQUENCIES:
+                continue
             name, dtype = name_of(short, self._file), stored.type.dtype
             stop = at + prod(stored.shape) * ITEM_BYTES[dtype]
             rows[name] = {"dtype": dtype, "shape": stored.shape, "data_offsets": [at, stop]}

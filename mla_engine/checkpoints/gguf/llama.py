@@ -14,6 +14,7 @@ from mla_engine.lazy import LazyModule
 np = LazyModule("numpy")
 
 ARCHITECTURE = "general.architecture"
+FREQUENCIES = "rope_freqs.weight"  # no tensor of transformers: `llama3` says what it means
 EMBEDDING, OUTPUT = "token_embd.weight", "output.weight"
 NAMES = {
     EMBEDDING: "model.embed_tokens.weight",
@@ -72,7 +73,7 @@ def config_of(header: Header, file: str) -> dict[str, Any]:
     for key in ("attention.value_length", TURNED):
         if _number({key: width} | own, key, file) != width:
             raise CheckpointError("gguf_value", file=file, key=f"llama.{key}", value=own[key])
-    for name in header.tensors:
+    for name in header.tensors.keys() - {FREQUENCIES}:
         name_of(name, file)
     if EMBEDDING not in header.tensors:
         raise CheckpointError("no_tensor", name=file, missing=EMBEDDING, more="")

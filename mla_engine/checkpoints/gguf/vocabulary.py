@@ -19,25 +19,16 @@ BYTES = WHOLE | {"use_regex": False}
 DIGITS = {"type": "Digits", "individual_digits": True}
 
 
-def _split(pattern: str) -> dict[str, Any]:
-    cut = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-    return {"type": "Sequence", "pretokenizers": [cut, BYTES]}
-
-
-def _by_words(digits: str) -> dict[str, Any]:
-    """Return the cut of Llama 3 and Qwen 2, which differ in the digits they keep together."""
-    return _split(
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|" + digits + r"| ?[^\s\p{L}\p{N}]+"
-        r"[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-    )
-
-
+WORDS = (  # Llama 3's, which keeps up to three digits together
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+SPLIT = {"type": "Split", "pattern": {"Regex": WORDS}, "behavior": "Isolated", "invert": False}
 LLAMA = "gpt2/llama-bpe"
 CUTS = {  # by the tokenizer's model and what goes before it
     "gpt2/gpt-2": WHOLE,
     "gpt2/smollm": {"type": "Sequence", "pretokenizers": [DIGITS, WHOLE]},
-    LLAMA: _by_words(r"\p{N}{1,3}"),
-    "gpt2/qwen2": _by_words(r"\p{N}"),
+    LLAMA: {"type": "Sequence", "pretokenizers": [SPLIT, BYTES]},
 }
 
 
