@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.attacks.server import copied, healthy, started, wait_until
+from tests.attacks.server import copied, healthy, running, started, wait_until
 from ui.server.start import STREAMLIT
 
 WRONG = {"MLA_MEMORY_BUDGET_GIB": "1 GiB", "PUBLIC_URL": "mla.example.org"}
@@ -67,3 +67,14 @@ def test_health_is_green_only_when_a_page_has_been_run(tmp_path):
         lines = [line.strip() for line in app.log.splitlines() if line.strip()]
     assert len(lines) == 3, f"more than an address is said: {lines}"
     assert lines[-1] == "MLA Explorer is ready."
+
+
+def test_without_a_network_the_small_real_model_is_missed_and_nothing_else(tmp_path):
+    nowhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path)}
+    ours = {"MLA_REAL_MODEL": "1", "MLA_MODEL_FOLDERS": str(tmp_path)}
+    with running(ours | nowhere) as app:
+        wait_until(lambda: "could not be fetched" in app.log, "it has been tried")
+        assert healthy(app)
+        assert app.log.count("the small real model: ") == 1
+        assert "Traceback" not in app.log
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]
