@@ -45,7 +45,7 @@ def _controls() -> None:
     """Ask how its layers and tokens are dealt out, and if MTP layers keep a cache."""
     for column, name in zip(st.columns(3, vertical_alignment="bottom"), SHARED, strict=True):
         with column:
-            control(f"kv_{name}", label=t(f"planner.{name}"), help=t(f"planner.{name}_help"))
+            control(f"kv_{name}", help=t(f"dealing.{name}_help"))
 
 
 def _takers() -> dict[str, own_model.Take]:

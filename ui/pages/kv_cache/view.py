@@ -87,9 +87,9 @@ def _batch(default: int) -> Setting:
     return Setting(default, parse, "select_slider", "kv_cache.batch", BATCHES)
 
 
-def _shares() -> Setting:
+def _shares(label: str) -> Setting:
     parse = power_of_two(RANKS[0], RANKS[-1])
-    return Setting(1, parse, "select_slider", options=RANKS)
+    return Setting(1, parse, "select_slider", label, options=RANKS)
 
 
 SETTINGS = {
@@ -113,9 +113,9 @@ SETTINGS = {
     "kv_attention": Setting("tensor", one_of(*ATTENTION), "segmented_control"),
     "kv_weights": _type("fp8", "kv_cache.weights"),
     "kv_own": Setting("", words(200)),  # a model of the reader's own, by name
-    "kv_pipeline": _shares(),  # of its layers, of its tokens, and of what predicts more of them
-    "kv_dcp": _shares(),
-    "kv_mtp": Setting(False, flag, "toggle"),
+    "kv_pipeline": _shares("dealing.pipeline"),  # of the reader's own model, as the next two
+    "kv_dcp": _shares("dealing.dcp"),
+    "kv_mtp": Setting(False, flag, "toggle", "dealing.mtp"),
     "kv_sequences": _batch(4),
 }
 

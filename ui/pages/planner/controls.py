@@ -17,8 +17,8 @@ def draw(*, of_files: bool) -> None:
     with st.container(horizontal=True):
         control("plan_weights", disabled=of_files)
         control("plan_kv")
-    _pair("pipeline", "dcp")
-    _explained("mtp")
+    _pair("pipeline", "dcp", texts="dealing")
+    _explained("mtp", "dealing")
 
 
 def more(*, opened: bool) -> None:
@@ -32,11 +32,11 @@ def more(*, opened: bool) -> None:
                 _explained(name)
 
 
-def _pair(*names: str) -> None:
+def _pair(*names: str, texts: str = "planner") -> None:
     for column, name in zip(st.columns(2, vertical_alignment="bottom"), names, strict=True):
         with column:
-            _explained(name)
+            _explained(name, texts)
 
 
-def _explained(name: str) -> None:
-    control(f"plan_{name}", help=t(f"planner.{name}_help"))
+def _explained(name: str, texts: str = "planner") -> None:
+    control(f"plan_{name}", help=t(f"{texts}.{name}_help"))
