@@ -4,7 +4,7 @@ import streamlit as st
 
 from ui.engine import real_model
 from ui.frame import page
-from ui.pages.real_models import PAGE, families, kind_of, uploads
+from ui.pages.real_models import PAGE, families, kind_of, sentences, uploads
 from ui.pages.real_models import view as views
 from ui.parts import maps, prose, real_layer
 from ui.words.text import t
@@ -19,6 +19,7 @@ with page.frame(PAGE) as frame:
     if view:
         kind = kind_of(view)
         prose.lead(*kind.lead(), kind.look())
+        sentences.examples(view.loaded)
     else:
         prose.say(t("real_models.look_empty"))
 

@@ -16,7 +16,16 @@ from mla_engine.language_model.heads import HeadScores
 from mla_engine.language_model.model import LanguageModel
 from mla_engine.language_model.reading import Reading, by_turns, check_held
 
-__all__ = ["KINDS", "Head", "atlas", "looks_in", "repeat_scores", "repeats", "sentence_scores"]
+__all__ = [
+    "KINDS",
+    "Head",
+    "atlas",
+    "looks_in",
+    "repeat_scores",
+    "repeats",
+    "scores",
+    "sentence_scores",
+]
 
 KINDS = ("previous", "induction", "same", "first")
 """The kinds, by their keys.
@@ -42,7 +51,7 @@ def looks_in(tokens: Tensor) -> dict[str, Tensor]:
 
 def sentence_scores(reading: Reading, place: int = 0) -> HeadScores:
     """Return the scores of all heads in one of the texts that were read, of the kinds it has."""
-    return _scores(reading.tokens[[place]], reading.attention[:, [place]])
+    return scores(reading.tokens[[place]], reading.attention[:, [place]])
 
 
 @torch.no_grad()
@@ -54,7 +63,7 @@ def repeat_scores(model: LanguageModel, count: int = REPEATS, seed: int = 0) -> 
     checks.whole("count", count)
     texts = repeats(len(model.config.words), count, seed)
     check_held(model, texts)
-    return _scores(texts, (one.attention.attention for one in by_turns(model, texts)))
+    return scores(texts, (one.attention.attention for one in by_turns(model, texts)))
 
 
 def repeats(n_words: int, count: int = REPEATS, seed: int = 0, length: int = LENGTH) -> Tensor:
@@ -90,15 +99,15 @@ def atlas(fresh: HeadScores, here: HeadScores) -> tuple[tuple[Head, ...], ...]:
     layers, heads, _ = fresh.table.shape
 
     def one(layer: int, head: int) -> Head:
-        scores = [
+        found = [
             dict(zip(of.kinds, of.table[layer, head].tolist(), strict=True)) for of in (fresh, here)
         ]
-        return Head(layer, head, *scores, *(of[layer][head] for of in names))
+        return Head(layer, head, *found, *(of[layer][head] for of in names))
 
     return tuple(tuple(one(layer, head) for head in range(heads)) for layer in range(layers))
 
 
-def _scores(texts: Tensor, layers: Iterable[Tensor]) -> HeadScores:
+def scores(texts: Tensor, layers: Iterable[Tensor]) -> HeadScores:
     """Return the mean over the queries of all texts [b,t], from each layer's maps [b,h,t,s]."""
     looks = torch.stack([torch.stack([*looks_in(text).values()]) for text in texts], dim=1)
     rows = looks.any(-1)  # [kinds,b,t], the queries that see such a key

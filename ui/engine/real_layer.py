@@ -57,11 +57,12 @@ def chosen() -> RealLayer | None:
 
 def named() -> RealLayer | None:
     """Return the layer that the settings name, also where it cannot be read; None for no layer."""
-    s = state.settings()
-    if not (s["source"] and visit().page.real_layers):
+    s, page = state.settings(), visit().page
+    source = s["source"] or page.opens().get("source")
+    if not (source and page.real_layers):
         return None
     text = s["text"] or t("real_layer.example")
-    return RealLayer(s["source"], s["revision"], s["layer"], text, s["activations"])
+    return RealLayer(source, s["revision"], s["layer"], text, s["activations"])
 
 
 def place(loaded: RealLayer) -> Place:

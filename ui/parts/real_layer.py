@@ -19,7 +19,7 @@ EXAMPLE = "deepseek-ai/DeepSeek-V2-Lite"
 def failure() -> None:
     """Say above the title why the real layer could not be read, and what is shown instead."""
     if failed := visit().failed:
-        reason, named = safe(_reason(failed)), safe(state.settings()["source"])
+        reason, named = safe(_reason(failed)), safe(real_layer.named().location)
         told = t("real_layer.failed", model=named, reason=reason)
         seeded = t("real_layer.seeded") if visit().page.sizes else ""
         st.error(f"{told} {seeded}", icon=":material/block:")
@@ -73,10 +73,10 @@ def controls(*, own_place: bool = False) -> None:
     Behind the model's chip, or open in a place of its own, beside which the page offers the
     demonstration.
     """
-    s = state.settings()
-    with st.expander(t("real_layer.title"), expanded=own_place or bool(s["source"])):
-        control("source", placeholder=EXAMPLE)
-        if s["source"]:
+    loaded = real_layer.named()
+    with st.expander(t("real_layer.title"), expanded=own_place or loaded is not None):
+        control("source", placeholder=loaded.location if loaded else EXAMPLE)
+        if loaded:
             _choices()
             return
         if not own_place:
@@ -101,8 +101,9 @@ def _choices() -> None:
     control("revision", placeholder="main")
     control("text", placeholder=t("real_layer.example"), height=100)
     control("activations")
-    own = dict.fromkeys(("source", "revision", "text", "activations"), "")
-    st.button(t("real_layer.leave"), on_click=state.change, kwargs=own | {"layer": 0})
+    if state.settings()["source"]:  # and not what the page opens with
+        own = dict.fromkeys(("source", "revision", "text", "activations"), "")
+        st.button(t("real_layer.leave"), on_click=state.change, kwargs=own | {"layer": 0})
 
 
 def _layer(found: Plan) -> None:

@@ -4,6 +4,7 @@ So a link, a reload and the Back button restore a page. `read` runs before any w
 what differs from the defaults into the URL; `ui.parts.control` draws widgets.
 """
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -49,7 +50,20 @@ def defaults(preset: str) -> dict[str, Any]:
     if published(preset) != PUBLISHED:
         every |= {name: one.follows(preset) for name, one in SETTINGS.items() if one.follows}
     of_preset = {name: value for name, value in implied(preset).items() if name in IMPLIED}
-    return every | of_preset | {"lang": browser if browser in LANGUAGES else "en"}
+    lang = {"lang": browser if browser in LANGUAGES else "en"}
+    return every | of_preset | lang | _opening()
+
+
+def opened_with() -> Mapping[str, object]:
+    """Return what the page opens with, its source too; nothing where another one is named."""
+    page = PAGES.get(st.session_state.get("page", ""))
+    named = st.session_state.get("settings", {}).get("source")
+    return {} if named or page is None else page.opens()
+
+
+def _opening() -> dict[str, object]:
+    """Return the defaults of the page alone: what it opens with, but for the source itself."""
+    return {name: value for name, value in opened_with().items() if name != "source"}
 
 
 @once_per_run  # every text asks, and Streamlit takes as long to find them as to write one
@@ -93,11 +107,18 @@ def in_story() -> bool:
 def link() -> dict[str, str]:
     """Return the parameters of a link for somebody else: with the language, nothing personal."""
     every = query(address.LONGEST).items()
-    return {"lang": settings()["lang"]} | {n: text for n, text in every if not SETTINGS[n].personal}
+    own = {n: as_text(v if n == "source" else settings()[n]) for n, v in opened_with().items()}
+    there = {n: text for n, text in every if not SETTINGS[n].personal}
+    return {"lang": settings()["lang"]} | own | there
 
 
 def write() -> None:
-    """Put the settings into the URL."""
+    """Put the settings into the URL; what a page opened with alone does not go along to another."""
+    was, now = st.session_state.get("opening", {}), _opening()
+    for name in was.keys() | now.keys():
+        if settings()[name] == was.get(name, SETTINGS[name].default):
+            settings()[name] = now.get(name, SETTINGS[name].default)
+    st.session_state.opening = now
     parameters = query()
     if parameters != st.query_params.to_dict():
         st.query_params.from_dict(parameters)
@@ -138,8 +159,9 @@ def _load(url: dict[str, str]) -> list[Note]:
             elif len(given := dict.fromkeys(st.query_params.get_all(name))) > 1:
                 notes.append(Note(name, ", ".join(given), value))
         settings()[name] = value
-        if name == "preset":
-            usual = defaults(value)
+        if name in ("preset", "source"):  # what the others' defaults follow
+            usual = defaults(settings()["preset"])
+    st.session_state.opening = _opening()
     return notes
 
 
@@ -182,6 +204,7 @@ def reset(page: Page | None = None) -> None:
         own = {shared.REAL_LAYER: page.real_layers, shared.TRAINED_LAYER: page.trained}
         names += [n for n in SHARED if page.sizes and n not in sum(own, ())]
         names += [name for several, there in own.items() if there for name in several]
+        names += page.opens()
     _restore(names)
 
 
@@ -207,15 +230,18 @@ def go(page: str, **values: object) -> None:
     Lecture mode and the class go along.
     """
     values |= {name: settings()[name] for name in CARRIED if settings()[name]}
-    st.session_state.go = (PAGES[page].file, _as_written(values))
+    st.session_state.go = (PAGES[page].file, _as_written(page, values))
 
 
-def _as_written(values: dict[str, object]) -> dict[str, str]:
-    """Return what `write` makes of these settings, so that the history gets nothing more."""
-    present = dict(settings())
+def _as_written(page: str, values: dict[str, object]) -> dict[str, str]:
+    """Return what `write` makes of these settings there, so that the history gets nothing more."""
+    session = st.session_state
+    present, here, opening = dict(settings()), session.page, session.get("opening", {})
+    session.page = page
     _load({name: as_text(value) for name, value in values.items()})
     written = query()
     settings().update(present)
+    session.page, session.opening = here, opening
     return written
 
 

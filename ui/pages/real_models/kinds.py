@@ -10,7 +10,7 @@ import streamlit as st
 from mla_engine import costs, figures, mechanisms
 from mla_engine.lazy import LazyModule
 from ui.engine import real_layer
-from ui.pages.real_models import layers
+from ui.pages.real_models import layers, sentences
 from ui.pages.real_models.matrices import cached, matrices
 from ui.pages.real_models.view import View
 from ui.parts import charts, maps, prose
@@ -130,6 +130,10 @@ class Grouped(Kind):
         values = {"heads": self.heads, "groups": count(self.view.config.n_kv_heads)}
         said = t("real_models.line_grouped", **self.facts, **values)
         return numbers.heads(self.view.config.n_heads), said
+
+    def look(self) -> str:
+        """Return what the chosen head does on this text, by its best score."""
+        return sentences.told(self.view) or super().look()
 
     def gap(self) -> str:
         """Return the key of the text on what is not shown: it has no latent."""

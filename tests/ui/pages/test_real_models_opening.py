@@ -1,0 +1,139 @@
+"""The page with the app's own real model: what it opens with, its links, its sentences."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from tests.ui.screen import clicked, component, plain, said, statement
+from ui.pages.real_models.sentences import EXAMPLES, OWN
+
+PAGE, OTHER = "pages/real_models.py", "pages/rope.py"
+OPENED = EXAMPLES["induction"]
+
+
+@pytest.fixture(scope="module")
+def saved(llama: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Save a small model of as many layers as the page's opening needs."""
+    folder = tmp_path_factory.mktemp("own")
+    config = LlamaConfig.from_pretrained(llama, num_hidden_layers=OPENED.layer + 2)
+    config.initializer_range = 0.2  # so that heads differ
+    torch.manual_seed(6)
+    LlamaForCausalLM(config).save_pretrained(folder)
+    shutil.copy(Path(llama) / "tokenizer.json", folder)
+    return folder
+
+
+@pytest.fixture
+def own(models: Path, saved: Path) -> Iterator[str]:
+    """Put it where the app's own model lies."""
+    shutil.copytree(saved, models / OWN)
+    yield str(models / OWN)
+    shutil.rmtree(models / "models")
+
+
+def maps_of(folder: str, text: str, layer: int) -> tuple[list[int], torch.Tensor]:
+    """The tokens and a layer's maps [h,t,s], by transformers."""
+    ids = PreTrainedTokenizerFast(tokenizer_file=f"{folder}/tokenizer.json")(text)["input_ids"]
+    model = LlamaForCausalLM.from_pretrained(folder, attn_implementation="eager")
+    with torch.no_grad():
+        maps = model(torch.tensor([ids]), output_attentions=True).attentions[layer][0]
+    return ids, maps.double()
+
+
+def link_of(app) -> dict[str, str]:
+    """What the button that copies the link copies."""
+    return dict(parse_qsl(urlsplit(component(app, "copy_link")["link"]).query))
+
+
+def shows(app, folder: str, text: str, layer: int, head: int) -> None:
+    chart, (_, maps) = clicked(app, "large"), maps_of(folder, text, layer)
+    values = maps[head].numpy()
+    seen = np.tril(np.ones_like(values, dtype=bool))
+    assert chart.values(0, "z")[seen] == pytest.approx(values[seen], abs=5e-6)
+
+
+def test_it_opens_with_the_apps_own_model(opened, own):
+    app = opened(PAGE)
+    assert plain(statement(app)).startswith("Layer 17 of smollm2-135m-instruct: 8 heads read")
+    shows(app, own, OPENED.text, 17, OPENED.map_head)
+    assert not app.warning
+    assert not app.query_params.keys() & {"source", "text", "map_head"}
+
+
+def test_its_link_opens_the_same_for_somebody_else(opened, own):
+    link = link_of(opened(PAGE, map_head="0"))
+    assert (link["source"], link["text"], link["map_head"]) == (OWN, OPENED.text, "0")
+    app = opened(PAGE, **link)
+    assert statement(app).startswith("Layer 17 of smollm2")
+    shows(app, own, OPENED.text, 17, 0)
+    shutil.rmtree(own)
+    missing = opened(PAGE, **link)
+    assert f"{OWN} cannot be shown" in plain(missing.error[0].value)
+    assert not missing.get("plotly_chart")
+
+
+def test_a_source_that_is_named_opens_as_without_it(opened, own, demo):
+    app = opened(PAGE, source=demo)
+    assert "In layer 0 of it's a demo" in statement(app)
+    assert app.session_state["settings"]["text"] == ""
+    app = opened(PAGE, source=OWN)
+    assert statement(app).startswith("Layer 0 of smollm2")
+
+
+def test_it_stays_on_its_page(opened, own):
+    app = opened(PAGE)
+    app.query_params.clear()
+    app.switch_page(OTHER).run()
+    settings = app.session_state["settings"]
+    assert (settings["source"], settings["layer"], settings["text"]) == ("", 0, "")
+    assert settings["map_head"] == 0
+    assert not app.error
+
+
+def test_another_model_is_opened_at_its_first_layer(opened, own, demo):
+    app = opened(PAGE)
+    app.text_input(key="source:en").set_value(demo).run()
+    assert "In layer 0 of it's a demo" in statement(app)
+    app.text_input(key="source:en").set_value("").run()
+    assert statement(app).startswith("Layer 17 of smollm2")
+
+
+@pytest.mark.parametrize("name", ["previous", "code"])
+def test_an_example_brings_its_sentence_head_and_cell(opened, own, name):
+    app, example = opened(PAGE), EXAMPLES[name]
+    app.button(key=f"example_{name}").click().run()
+    shows(app, own, example.text, example.layer, example.map_head)
+    frame = clicked(app, "large").layout["shapes"][0]  # small cells: in pixels around its middle
+    assert (frame["xanchor"], frame["yanchor"]) == (example.map_key, example.map_query)
+
+
+def test_what_a_head_does_is_its_best_score_on_the_text(opened, own):
+    ids, maps = maps_of(own, OPENED.text, OPENED.layer)
+    looks = {
+        "what came next": lambda q, k: 0 < k < q and ids[k - 1] == ids[q],
+        "the same token": lambda q, k: 0 < k < q and ids[k] == ids[q],
+        "the token before": lambda q, k: 0 < k == q - 1,
+        "the first token": lambda q, k: q > 0 and k == 0,
+    }
+    for head in (0, 5):  # of random weights: no look has more than half
+        found = {}
+        for look, is_one in looks.items():
+            rows = [
+                sum(float(maps[head, q, k]) for k in keys)
+                for q in range(len(ids))
+                if (keys := [k for k in range(q + 1) if is_one(q, k)])
+            ]
+            found[look] = sum(rows) / len(rows), len(rows)
+        best = max(found, key=lambda look: found[look][0])
+        share, queries = found[best]
+        app = opened(PAGE, map_head=str(head))
+        line = next(one for one in said(app) if one.startswith(f"Head {head} shows none"))
+        assert best in line
+        assert f"{100 * share:#.3g}" in line
+        assert f"mean over {queries} tokens" in line
