@@ -42,6 +42,14 @@ def unmarked() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def no_real_model() -> Iterator[None]:
+    """Open the page Real models empty, also where the app's own real model is there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ui.pages.real_models.sentences.OWN", "models/none")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def small_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Put small models in the place of those that `make train` builds, with its study."""
     folder = tmp_path_factory.mktemp("trained")

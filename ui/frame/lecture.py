@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from ui import ASSETS, asset
+from ui.engine import real_layer
 from ui.frame import share, story
 from ui.parts import bridge
 from ui.settings import state
@@ -40,7 +41,7 @@ def bar(page: Page, step: story.Step | None) -> None:
         visit().places = {
             name: st.container(key=f"lecture_slot_{name}", horizontal=True)
             for name in page.lecture
-            if name != "source" or not state.settings()["source"]  # once chosen, it rests
+            if name != "source" or real_layer.named() is None  # once chosen, it rests
         }
         with st.container(
             key="lecture_ways", horizontal=True, gap="xsmall", vertical_alignment="center"

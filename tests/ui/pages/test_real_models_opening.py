@@ -10,11 +10,12 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+from mla_engine.checkpoints.real_model import FOLDER
 from tests.ui.screen import clicked, component, plain, said, statement
-from ui.pages.real_models.sentences import EXAMPLES, OWN
+from ui.pages.real_models.sentences import EXAMPLES
 
 PAGE, OTHER = "pages/real_models.py", "pages/rope.py"
-OPENED = EXAMPLES["induction"]
+OWN, OPENED = str(FOLDER), EXAMPLES["induction"]
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +31,9 @@ def saved(llama: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def own(models: Path, saved: Path) -> Iterator[str]:
+def own(models: Path, saved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Put it where the app's own model lies."""
+    monkeypatch.setattr("ui.pages.real_models.sentences.OWN", OWN)
     shutil.copytree(saved, models / OWN)
     yield str(models / OWN)
     shutil.rmtree(models / "models")
