@@ -11,7 +11,8 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from mla_engine.checkpoints.real_model import FOLDER
-from tests.ui.screen import clicked, component, plain, said, statement
+from tests.ui.controls import controls
+from tests.ui.screen import charts, clicked, component, csv, plain, said, statement
 from ui.pages.real_models.sentences import EXAMPLES
 
 PAGE, OTHER = "pages/real_models.py", "pages/rope.py"
@@ -139,3 +140,48 @@ def test_what_a_head_does_is_its_best_score_on_the_text(opened, own):
         assert best in line
         assert f"{100 * share:#.3g}" in line
         assert f"mean over {queries} tokens" in line
+
+
+def all_maps(folder: str, ids: list[int]) -> np.ndarray:
+    """Every layer's maps [layers,h,t,s], by transformers."""
+    model = LlamaForCausalLM.from_pretrained(folder, attn_implementation="eager")
+    with torch.no_grad():
+        run = model(torch.tensor([ids]), output_attentions=True)
+    return torch.stack(run.attentions)[:, 0].double().numpy()
+
+
+def test_all_heads_are_scored_and_a_click_opens_one(opened, own, downloads, monkeypatch):
+    heard = {}
+    monkeypatch.setattr("ui.parts.bridge.listen", lambda key, **on: heard.update(on))
+    app = opened(PAGE, real_kind="same")
+    ids, _ = maps_of(own, OPENED.text, 0)
+    maps = all_maps(own, ids)
+    places = [[k for k in range(1, q) if ids[k] == ids[q]] for q in range(len(ids))]
+    rows = [maps[:, :, q, keys].sum(-1) for q, keys in enumerate(places) if keys]
+    expected = np.mean(rows, axis=0)
+    chart = clicked(app, "atlas")
+    np.testing.assert_allclose(chart.values(0, "z"), expected.T, atol=2e-5)
+    layer, head = np.unravel_index(expected.argmax(), expected.shape)
+    many = int((expected > 0.5).sum())
+    line = next(one for one in said(app) if one.startswith("Each cell is a head"))
+    assert (
+        f"{many} of {expected.size} heads give it more than half; the most by {layer}.{head} ("
+        in line
+    )
+    assert len(csv(downloads["all_heads.csv"])) == expected.size
+    assert chart.alt.endswith(f"head {layer}.{head} gives the most, {100 * expected.max():#.3g} %.")
+    asked = {}
+    monkeypatch.setattr("ui.settings.state.change", lambda **to: asked.update(to))
+    heard["on_cell"]({"chart": "atlas", "x": 11, "y": 3})
+    assert asked == {"layer": 11, "map_head": 3}
+
+
+def test_a_model_of_somebody_else_is_scored_when_it_is_asked_for(opened, llama):
+    app = opened(PAGE, source=llama, text=OPENED.text)
+    assert not [one for one in charts(app) if one.layout.get("meta", {}).get("chart") == "atlas"]
+    next(one for one in app.button if one.label == "Score all heads").click().run()
+    assert clicked(app, "atlas").values(0, "z").shape == (8, 2)
+
+
+def test_in_a_lecture_the_source_rests(opened, own):
+    assert [*controls(opened(PAGE, lecture="1"))][:2] == ["layer", "map_head"]

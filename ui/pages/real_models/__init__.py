@@ -4,7 +4,7 @@ from mla_engine.checkpoints import hidden_states, load_attention
 from mla_engine.checkpoints.families import FAMILIES
 from mla_engine.studies.spectra import spectra
 from ui.engine.layers import form_of
-from ui.pages.real_models import layers, matrices, sentences
+from ui.pages.real_models import atlas, layers, matrices, sentences
 from ui.pages.real_models.delta import Delta
 from ui.pages.real_models.kinds import Grouped, Kind, Latent
 from ui.pages.real_models.pooled import Pooled
@@ -54,7 +54,7 @@ PAGE = Page(
     name="real_models",
     group="explore",
     order=3,
-    settings=joined(matrices.SETTINGS, layers.SETTINGS),
+    settings=joined(matrices.SETTINGS, layers.SETTINGS, atlas.SETTINGS),
     sizes=False,
     opens=sentences.opens,
     real_layers=ANY_LAYER,

@@ -10,7 +10,7 @@ import streamlit as st
 from mla_engine import costs, figures, mechanisms
 from mla_engine.lazy import LazyModule
 from ui.engine import real_layer
-from ui.pages.real_models import layers, sentences
+from ui.pages.real_models import atlas, layers, sentences
 from ui.pages.real_models.matrices import cached, matrices
 from ui.pages.real_models.view import View
 from ui.parts import charts, maps, prose
@@ -134,6 +134,16 @@ class Grouped(Kind):
     def look(self) -> str:
         """Return what the chosen head does on this text, by its best score."""
         return sentences.told(self.view) or super().look()
+
+    def below(self) -> None:
+        """Draw all heads of the model, and the way from logits to attention."""
+        if not self.view.config.sinks:  # whose rows go on behind the words
+            atlas.section(self.view)
+        super().below()
+
+    def listen(self) -> None:
+        """Take clicks on the maps, and on a head among those of all layers."""
+        maps.controls.listen(self.maps, {atlas.CHART: atlas.clicked})
 
     def gap(self) -> str:
         """Return the key of the text on what is not shown: it has no latent."""

@@ -1,7 +1,7 @@
 """The controls beside maps, which hold also where nothing could be run."""
 
-from collections.abc import Callable, Sequence
-from types import SimpleNamespace
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType, SimpleNamespace
 
 import streamlit as st
 
@@ -98,12 +98,17 @@ def cell_controls(rows: Sequence[str], columns: Sequence[str]) -> None:
             )
 
 
-def listen(maps: Maps) -> None:
-    """Let a click on a tile choose the head, and a click on any map the cell that it shows."""
+def listen(maps: Maps, others: Mapping[str, Callable[[dict], None]] = MappingProxyType({})) -> None:
+    """Let a click on a tile choose the head, and a click on any map the cell that it shows.
+
+    `others` take the clicks on charts of other names.
+    """
     grid = figures.TileGrid.of(maps.attention.shape)
 
     def clicked(cell: dict) -> None:
-        if cell["chart"] == "heads":
+        if cell["chart"] in others:
+            others[cell["chart"]](cell)
+        elif cell["chart"] == "heads":
             tile = grid.tile_at(cell["x"], cell["y"])
             if tile is not None:
                 state.change(map_head=maps.run.heads[tile])
