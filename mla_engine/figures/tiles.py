@@ -84,7 +84,7 @@ class TileGrid:
 
 def head_tiles(
     attention: np.ndarray,
-    heads: Sequence[int],
+    heads: Sequence[int] | Sequence[str],
     *,
     tokens: tuple[Sequence[str] | None, Sequence[str] | None] = (None, None),
     mask: np.ndarray | None = None,
@@ -96,7 +96,7 @@ def head_tiles(
 
     Args:
         attention: probabilities [h, t, s].
-        heads: the number that each head goes by, [h].
+        heads: the number or name that each head goes by, [h].
         tokens: the words of queries and keys; None names them by position.
         mask: [t, s], True where t may see s.
         chosen: the tile to frame, an index into `heads`.
@@ -121,18 +121,21 @@ def head_tiles(
 
 
 def _laid_out(
-    grid: TileGrid, tiles: Sequence[np.ndarray], heads: Sequence[int]
+    grid: TileGrid, tiles: Sequence[np.ndarray], heads: Sequence[int] | Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return all tiles in one array, 0 where one of them is masked, and the head of every cell."""
     picture = np.full(grid.shape, np.nan, dtype=np.float32)
     hidden = np.full(grid.shape, np.nan, dtype=np.float32)
-    owner = np.zeros(grid.shape, dtype=np.min_scalar_type(max(heads)))
+    names = np.array(heads)
+    if names.dtype.kind != "U":
+        names = names.astype(np.min_scalar_type(max(heads)))
+    owner = np.zeros(grid.shape, dtype=names.dtype)
     for tile, values in enumerate(tiles):
         top, left = grid.corner(tile)
         place = np.s_[top : top + grid.height, left : left + grid.width]
         picture[place] = values
         hidden[place] = np.where(np.isnan(values), 0, np.nan)
-        owner[place] = heads[tile]
+        owner[place] = names[tile]
     return picture, hidden, owner
 
 
@@ -197,7 +200,7 @@ def _layers(
     return [common | looks | {"z": picture}, *masked]
 
 
-def _labels(grid: TileGrid, heads: Sequence[int]) -> list[dict]:
+def _labels(grid: TileGrid, heads: Sequence[int] | Sequence[str]) -> list[dict]:
     step = 1 if grid.count <= MAX_LABELLED else grid.columns
     return [
         {

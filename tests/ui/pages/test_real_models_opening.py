@@ -11,6 +11,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from mla_engine.checkpoints.real_model import FOLDER
+from mla_engine.figures import TileGrid
 from tests.ui.controls import controls
 from tests.ui.screen import charts, clicked, component, csv, plain, said, statement
 from ui.pages.real_models.sentences import EXAMPLES
@@ -174,6 +175,14 @@ def test_all_heads_are_scored_and_a_click_opens_one(opened, own, downloads, monk
     monkeypatch.setattr("ui.settings.state.change", lambda **to: asked.update(to))
     heard["on_cell"]({"chart": "atlas", "x": 11, "y": 3})
     assert asked == {"layer": 11, "map_head": 3}
+    order = np.argsort(-expected, axis=None, kind="stable")[:24]
+    tiles, grid = clicked(app, "atlas_maps"), TileGrid.of((24, *maps.shape[2:]))
+    for tile in (0, 17):
+        layer, head = map(int, np.unravel_index(order[tile], expected.shape))
+        assert tiles.layout["annotations"][tile]["text"] == f"{layer}.{head}"
+        top, left = grid.corner(tile)
+        heard["on_cell"]({"chart": "atlas_maps", "x": left + 2, "y": top + 2})
+        assert asked == {"layer": layer, "map_head": head}
 
 
 def test_a_model_of_somebody_else_is_scored_when_it_is_asked_for(opened, llama):

@@ -1,6 +1,6 @@
-"""All heads of a model on the text: cells of heads by layers, coloured by one kind of look."""
+"""All heads of a model on the text: coloured by one kind of look, and the best of it as maps."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -29,9 +29,10 @@ from ui.words.text import listed, t
 
 pd = LazyModule("pandas")
 
-CHART = "atlas"  # under which a click on its cells is told
+CELLS, TILES = "atlas", "atlas_maps"  # under which clicks are told
+MOST_TILED, TILED = 128, 24  # tokens of a text, and heads, whose maps are drawn small
 AUTO = "auto"  # the kind of look that the chosen head gives most to
-HEIGHTS, HEIGHT, PRINTED = (640, 660, 760), 420, 5  # pixels; heads that are named
+HEIGHTS, HEIGHT, TALL, PRINTED = (1440, 1460, 1560), 420, 620, 5  # pixels; heads that are named
 SETTINGS = {
     "real_kind": Setting(
         AUTO,
@@ -70,14 +71,11 @@ def _draw(view: View, first: RealLayer, n_layers: int) -> None:
     """Draw the chosen kind's score of every layer and head, and name the best heads."""
     place, told = st.empty(), t("real_models.layers_running")
     place.progress(0.0, told)
-    every = list(with_bar(_layers(first, n_layers), place, told))
-    found = replace(every[0], table=torch.cat([one.table for one in every]))
+    found, maps = _joined(list(with_bar(_layers(first, n_layers), place, told)))
     if not found.kinds:
         prose.note(t("real_models.atlas_short"))
         return
-    chosen = min(view.loaded.layer, n_layers - 1), view.maps.head
-    own = found.kinds[int(found.table[chosen].argmax())]
-    kind = view.chosen.kind if view.chosen.kind in found.kinds else own
+    chosen, kind = (min(view.loaded.layer, n_layers - 1), view.maps.head), _kind(view, found)
     control("real_kind", options=found.kinds, shown=kind)
     table = found.table[..., found.kinds.index(kind)].numpy()
     prose.say(_said(found, kind, table))
@@ -96,16 +94,58 @@ def _draw(view: View, first: RealLayer, n_layers: int) -> None:
     values |= {"best": f"{layer}.{head}", "share": share(float(table[layer, head]))}
     alt = t("real_models.alt_atlas", look=t(f"real_models.look_{kind}"), **values)
     rows = partial(_rows, found)
-    charts.show(fig, "chart:atlas", alt=alt, data=rows, file="all_heads.csv", clicks=CHART)
+    charts.show(fig, "chart:atlas", alt=alt, data=rows, file="all_heads.csv", clicks=CELLS)
+    if maps is not None:
+        _tiles(view, _best(table, TILED), maps, chosen)
+
+
+def _joined(
+    every: list[tuple[HeadScores, np.ndarray | None]],
+) -> tuple[HeadScores, np.ndarray | None]:
+    """Join what was found of each layer; maps [layers,h,t,s], None of a long text."""
+    found = replace(every[0][0], table=torch.cat([one.table for one, _ in every]))
+    return found, None if every[0][1] is None else np.stack([maps for _, maps in every])
+
+
+def _kind(view: View, found: HeadScores) -> str:
+    """Return the chosen kind of look, or else the one that the chosen head gives most to."""
+    if view.chosen.kind in found.kinds:
+        return view.chosen.kind
+    layer = min(view.loaded.layer, len(found.table) - 1)
+    return found.kinds[int(found.table[layer, view.maps.head].argmax())]
+
+
+def _best(table: np.ndarray, most: int) -> list[tuple[int, int]]:
+    """Return layer and head of the highest scores, the highest first."""
+    order = np.argsort(-table, axis=None, kind="stable")[:most]
+    return [divmod(int(one), table.shape[1]) for one in order]
+
+
+def _tiles(
+    view: View, best: list[tuple[int, int]], maps: np.ndarray, chosen: tuple[int, int]
+) -> None:
+    """Draw the maps of the best heads small, the best first."""
+    prose.say(t("real_models.atlas_maps", best=count(len(best))))
+    names, words = [f"{layer}.{head}" for layer, head in best], view.maps.run.words
+    attention = np.stack([maps[one] for one in best])
+    fig = partial(
+        figures.head_tiles,
+        attention,
+        names,
+        tokens=(words, words) if attention.shape[1] == len(words) else (None, None),
+        mask=np.tri(attention.shape[1], dtype=bool),
+        chosen=best.index(chosen) if chosen in best else None,
+        height=TALL,
+        words=map_words(),
+    )
+    alt = t("real_models.alt_atlas_maps", best=listed(names))
+    charts.show(fig, "chart:atlas_maps", alt=alt, clicks=TILES)
 
 
 def _said(found: HeadScores, kind: str, table: np.ndarray) -> str:
     """Return how many heads give this look more than half, and which give it most."""
-    best = np.argsort(table, axis=None)[::-1][:PRINTED]
-    named = [
-        f"{layer}.{head} ({share(float(table[layer, head]))})"
-        for layer, head in (divmod(int(one), table.shape[1]) for one in best)
-    ]
+    best = _best(table, PRINTED)
+    named = [f"{layer}.{head} ({share(float(table[layer, head]))})" for layer, head in best]
     facts = {"look": t(f"real_models.look_{kind}"), "all": count(table.size)}
     facts |= {"many": count(int((table > 0.5).sum())), "best": listed(named)}
     even = share(float(found.even[found.kinds.index(kind)]))
@@ -122,25 +162,47 @@ def _rows(found: HeadScores) -> "pd.DataFrame":
     return pd.DataFrame(columns | dict(zip(looks, kinds, strict=True)))
 
 
-def clicked(cell: dict) -> None:
-    """Open the head of a cell above."""
+def clicks(view: View) -> dict[str, Callable[[dict], None]]:
+    """Return what takes a click on each picture: it opens the head above."""
+    return {CELLS: _cell, TILES: partial(_tile, view)}
+
+
+def _cell(cell: dict) -> None:
     state.change(layer=max(round(cell["x"]), 0), map_head=max(round(cell["y"]), 0))
 
 
-def _layers(first: RealLayer, n_layers: int) -> Iterator[tuple[HeadScores, float]]:
-    """Yield the scores of layer after layer, with the share that is done; each layer is kept."""
+def _tile(view: View, cell: dict) -> None:
+    first = replace(view.loaded, layer=0, activations="")
+    n_layers = layers.reach(first, budget.limit_bytes()).layers
+    found, maps = _joined([one for one, _ in _layers(first, n_layers)])
+    best = _best(found.table[..., found.kinds.index(_kind(view, found))].numpy(), TILED)
+    grid = figures.TileGrid.of((len(best), *maps.shape[2:]))
+    if (tile := grid.tile_at(cell["x"], cell["y"])) is not None:
+        layer, head = best[tile]
+        state.change(layer=layer, map_head=head)
+
+
+def _layers(
+    first: RealLayer, n_layers: int
+) -> Iterator[tuple[tuple[HeadScores, np.ndarray | None], float]]:
+    """Yield layer after layer, with the share that is done; each is kept."""
     inputs: Mapping[int, Tensor] = layers.inputs(first, n_layers)
     for layer in range(n_layers):
         yield _scored(replace(first, layer=layer), inputs[layer]), (layer + 1) / n_layers
 
 
 @shared_cache.cached(key=lambda loaded, _: loaded)
-def _scored(loaded: RealLayer, h: Tensor) -> HeadScores:
-    """Return the scores of one layer's heads on the text, some heads at a time."""
+def _scored(loaded: RealLayer, h: Tensor) -> tuple[HeadScores, np.ndarray | None]:
+    """Return the scores of one layer's heads on the text, and of a short text their maps [h,t,s].
+
+    They are computed some heads at a time.
+    """
     config, maps = real_layer.plan(loaded).config, []
     for heads in blocks(config, h.shape[1]):
         layer = engine.real(config, loaded, heads, torch.float32)
         with queue.turn(), torch.inference_mode():
             maps.append(layer(h.to(engine.DEVICE)).attention.cpu())
     ids = torch.tensor(real_layer.inputs(replace(loaded, layer=0)).ids)
-    return scores(ids[None], [torch.cat(maps, dim=1)])
+    every = torch.cat(maps, dim=1)
+    small = every[0].numpy() if len(ids) <= MOST_TILED else None
+    return scores(ids[None], [every]), small

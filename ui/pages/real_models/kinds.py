@@ -143,7 +143,7 @@ class Grouped(Kind):
 
     def listen(self) -> None:
         """Take clicks on the maps, and on a head among those of all layers."""
-        maps.controls.listen(self.maps, {atlas.CHART: atlas.clicked})
+        maps.controls.listen(self.maps, atlas.clicks(self.view))
 
     def gap(self) -> str:
         """Return the key of the text on what is not shown: it has no latent."""
