@@ -105,7 +105,13 @@ def inputs(loaded: RealLayer) -> HiddenStates:
         CheckpointError, MemoryBudgetError: no tokenizer, a text over the limit, a layer too deep.
     """
     check_text(loaded.text)
-    return _inputs(loaded, place(loaded))
+    where, first = place(loaded), replace(loaded, layer=0)
+    every = None
+    if loaded.layer and not loaded.activations:
+        every = inputs_of_layers.peek(first, plan(first).n_layers)
+    if every is None:
+        return _inputs(loaded, where)
+    return replace(_inputs(first, where), h=every[loaded.layer], origin="prefix")
 
 
 def attention(
@@ -135,8 +141,11 @@ def needed(loaded: RealLayer) -> HiddenBytes:
     return ask("needed", place(loaded), limits.of_looking(), **given)
 
 
+@shared_cache.cached
 def inputs_of_layers(loaded: RealLayer, n_layers: int) -> Mapping[int, torch.Tensor]:
     """Return what enters each of the first layers, h [1,t,d], by one run of the model's beginning.
+
+    Once all layers of a text were read, `inputs` takes each from here.
 
     Raises:
         CheckpointError, MemoryBudgetError: as `inputs`.

@@ -14,6 +14,7 @@ from mla_engine.checkpoints.real_model import FOLDER
 from mla_engine.figures import TileGrid
 from tests.ui.controls import controls
 from tests.ui.screen import charts, clicked, component, csv, plain, said, statement
+from ui.engine import real_layer
 from ui.pages.real_models.sentences import EXAMPLES
 
 PAGE, OTHER = "pages/real_models.py", "pages/rope.py"
@@ -194,3 +195,18 @@ def test_a_model_of_somebody_else_is_scored_when_it_is_asked_for(opened, llama):
 
 def test_in_a_lecture_the_source_rests(opened, own):
     assert [*controls(opened(PAGE, lecture="1"))][:2] == ["layer", "map_head"]
+
+
+def test_a_layer_is_the_same_once_all_were_read(opened, own, monkeypatch):
+    app = opened(PAGE)
+    asked, ask = [], real_layer.ask
+
+    def noting(job: str, *given: object, **named: object) -> object:
+        asked.append(job)
+        return ask(job, *given, **named)
+
+    monkeypatch.setattr("ui.engine.real_layer.ask", noting)
+    app.number_input(key="layer:en").set_value(12).run()
+    shows(app, own, OPENED.text, 12, OPENED.map_head)
+    assert "inputs" not in asked, "the layers before it did not run again"
+    assert "comes from the layers before it (12)" in plain(app.caption[0].value)

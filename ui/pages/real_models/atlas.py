@@ -1,6 +1,6 @@
 """All heads of a model on the text: coloured by one kind of look, and the best of it as maps."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -186,7 +186,7 @@ def _layers(
     first: RealLayer, n_layers: int
 ) -> Iterator[tuple[tuple[HeadScores, np.ndarray | None], float]]:
     """Yield layer after layer, with the share that is done; each is kept."""
-    inputs: Mapping[int, Tensor] = layers.inputs(first, n_layers)
+    inputs = real_layer.inputs_of_layers(first, n_layers)
     for layer in range(n_layers):
         yield _scored(replace(first, layer=layer), inputs[layer]), (layer + 1) / n_layers
 

@@ -100,16 +100,10 @@ def reach(loaded: RealLayer, limit: int) -> Reach:
 
 def measured(loaded: RealLayer, n_layers: int) -> Iterator[tuple[tuple[int, LogitShares], float]]:
     """Yield layer after layer and its shares, with the share that is done; each layer is kept."""
-    found = inputs(loaded, n_layers)
+    found = real_layer.inputs_of_layers(loaded, n_layers)
     for layer in range(n_layers):
         shares = _shares(replace(loaded, layer=layer), found[layer])
         yield (layer, shares), (layer + 1) / n_layers
-
-
-@shared_cache.cached
-def inputs(loaded: RealLayer, n_layers: int) -> Mapping[int, Tensor]:
-    """Return the input of each of the first layers, h [1,t,d], by one run of the beginning."""
-    return real_layer.inputs_of_layers(loaded, n_layers)
 
 
 @shared_cache.cached(key=lambda loaded, _: loaded)
