@@ -100,9 +100,9 @@ def reach(loaded: RealLayer, limit: int) -> Reach:
 
 def measured(loaded: RealLayer, n_layers: int) -> Iterator[tuple[tuple[int, LogitShares], float]]:
     """Yield layer after layer and its shares, with the share that is done; each layer is kept."""
-    found = real_layer.inputs_of_layers(loaded, n_layers)
+    inputs = real_layer.inputs_of_layers(loaded, n_layers)
     for layer in range(n_layers):
-        shares = _shares(replace(loaded, layer=layer), found[layer])
+        shares = _shares(replace(loaded, layer=layer), inputs[layer])
         yield (layer, shares), (layer + 1) / n_layers
 
 
