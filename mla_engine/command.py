@@ -220,7 +220,9 @@ def _add_cache(commands: "argparse._SubParsersAction") -> None:
 
 def _add_plan(commands: "argparse._SubParsersAction") -> None:
     plan = _add(commands, "plan", _plan, "batch and speed that GPUs can reach at most")
-    plan.add_argument("--data", type=int, default=1, help="groups with sequences of their own")
+    plan.add_argument(
+        "--data", "--dp", type=int, default=1, help="groups with sequences of their own"
+    )
     plan.add_argument("--prompt", type=tokens, help="tokens before the first new one: the context")
     plan.add_argument(
         "--bandwidth", type=amount, help="of each GPU, in place of its own, such as 1008GB/s"
@@ -267,7 +269,9 @@ def _add(
     kv = f"a type ({', '.join(TYPES)}), parts (key=q8_0,value=q4_0), or 'published'"
     one.add_argument("--kv", default="bf16", help=kv)
     one.add_argument("--gpus", type=int, default=1, help="GPUs that share the model")
-    one.add_argument("--pipeline", type=int, default=1, help="stages that layers are dealt out to")
+    one.add_argument(
+        "--pipeline", "--pp", type=int, default=1, help="stages that layers are dealt out to"
+    )
     dcp = "GPUs among which a sequence's tokens are dealt out (decode context parallelism)"
     one.add_argument("--dcp", type=int, default=1, help=dcp)
     one.add_argument("--mtp", action="store_true", help="count the cache of MTP layers, too")
