@@ -75,7 +75,7 @@ def controls(*, own_place: bool = False) -> None:
     """
     loaded = real_layer.named()
     with st.expander(t("real_layer.title"), expanded=own_place or loaded is not None):
-        control("source", placeholder=loaded.location if loaded else EXAMPLE)
+        control("source", placeholder=visit().page.opens().get("source", EXAMPLE))
         if loaded:
             _choices()
             return
