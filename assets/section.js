@@ -4,15 +4,14 @@
 const NEAR = 1.25; // windows beyond this one: a press of the clicker goes about as far
 const AGAIN = 50; // milliseconds, after which it is looked again whether the page is at rest
 const LOST = 5000; // milliseconds, after which a place that was asked for and still waits is asked for again
-const RUNS = "[data-testid=stApp][data-test-script-state=running]";
-const FILLS = "[data-testid=stSkeleton], [data-testid=stPlotlyChart]:not(:has(.main-svg))";
+const BUSY = "[data-testid=stApp][data-test-script-state=running], [data-testid=stSkeleton]";
+const EMPTY = "[data-testid=stPlotlyChart]:not(:has(.main-svg))";
 
 class Waiting {
   constructor() {
     this.sends = new Map(); // place -> what asks for its section, its name, and on which page
     this.wanted = new Set(); // names of this page's sections, asked for by a button or for paper
     this.sentAt = 0;
-    this.filledAt = 0; // when nothing on the page was still empty
     const root = document.querySelector("[data-testid=stMain]");
     const options = { root, rootMargin: `${100 * NEAR}% 0px` };
     this.watch = window.IntersectionObserver && new IntersectionObserver(() => this.look(), options);
@@ -42,11 +41,8 @@ class Waiting {
   look() { // one place at a time: a message that interrupts the run of another can undo it
     clearTimeout(this.timer);
     if (!this.sends.size) return;
-    const now = Date.now();
-    const runs = document.querySelector(RUNS);
-    if (runs || !document.querySelector(FILLS)) this.filledAt = now;
-    const fills = this.filledAt < now && now - this.filledAt < LOST; // what stays empty holds nobody up
-    if (runs || fills || now - this.sentAt < LOST) {
+    const asked = Date.now() - this.sentAt < LOST;
+    if (asked || document.querySelector(BUSY) || document.querySelector(EMPTY)) {
       this.timer = setTimeout(() => this.look(), AGAIN);
       return;
     }
