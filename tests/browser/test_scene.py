@@ -154,6 +154,7 @@ def test_a_formula_is_read_whole(show, variant):
 
 def opens(page: Page, app_url: str, part: str, name: str) -> None:
     """Assert that Enter on a part of the scene opens its page with the same sizes."""
+    settle(page)  # what a page asks while it is left is never answered
     walk(page, f"{app_url}/{LINK}&variant=mla&seed=3")
     at_rest(page)
     page.locator(f"{FIGURE} {part}").focus()
