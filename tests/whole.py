@@ -134,7 +134,9 @@ def called_for() -> list[str]:
     """
     last, chosen, minutes = results(), [], 0.0
     for part in TABLE["parts"]:
-        if part not in last or part not in touched(_changed_since(last[part].commit)):
+        if part not in last:
+            continue
+        if not last[part].failed and part not in touched(_changed_since(last[part].commit)):
             continue
         if minutes + last[part].minutes <= MOST_MINUTES:
             chosen.append(part)
