@@ -11,6 +11,7 @@ from mla_engine.checkpoints import CheckpointError, describe, hidden_states, ope
 from mla_engine.checkpoints.tokens import tokenize
 from mla_engine.model_caches import sources
 from tests.checkpoints import gguf_model
+from tests.checkpoints.gguf_model import gguf
 from tests.engine.samples import refused
 from tests.sampling import some
 
@@ -80,13 +81,26 @@ OTHER = {
     "no GGUF": (b"GGUF", b"GGUG", "no GGUF file"),
 }
 
+ARCHITECTURE, FIRST = "general.architecture", "tokenizer.ggml.bos_token_id"
+NORM, LONG = np.ones(256, np.float32), 5_000 * "1"  # more digits than Python reads
+
+
+def say(writer, key, value, kind):
+    """Say another value of a key, of this kind."""
+    writer.kv_data[0][key] = gguf.GGUFValue(value, gguf.GGUFValueType[kind])
+
 
 CHANGES = {
+    "a number": (lambda w: say(w, ARCHITECTURE, 5, "INT32"), "architecture 5,", "llama alone"),
+    "numbers": (lambda w: say(w, ARCHITECTURE, [1, 2], "ARRAY"), "architecture [1 2],"),
     "experts": (lambda w: w.add_expert_count(8), "llama.expert_count", "8"),
     "scaling": (lambda w: w.add_string(SCALING, "yarn"), SCALING, "yarn"),
     "window": (lambda w: w.add_sliding_window(512), "sliding_window", "512"),
     "turned": (lambda w: w.add_rope_dimension_count(32), "rope.dimension_count", "32"),
     "list": (lambda w: w.add_array("llama.rope.sections", [1, 2]), "llama.rope.sections"),
+    "layer 01": (lambda w: w.add_tensor("blk.01.attn_norm.weight", NORM), "blk.01.attn_norm"),
+    "layer ١": (lambda w: w.add_tensor("blk.١.attn_norm.weight", NORM), "blk.١.attn_norm"),
+    "a long layer": (lambda w: w.add_tensor(f"blk.{LONG}.attn_norm.weight", NORM), "blk.1111111"),
     "factors": (
         lambda w: w.add_tensor("rope_freqs.weight", np.ones(32, np.float32)), "rope_freqs.weight",
     ),
@@ -120,6 +134,31 @@ def test_another_tokenizer_leaves_the_layers(whole, tmp_path):
     path = damaged(tmp_path, whole, name("smollm"), name("tekken"))
     assert describe(path, 0).n_layers == gguf_model.SIZES["layers"]
     with refused("gpt2/tekken", "gpt2/smollm"):
+        tokenize(path, "a text")
+
+
+def change_words(writer, *words):
+    writer.kv_data[0]["tokenizer.ggml.tokens"].value[7 : 7 + len(words)] = words
+
+
+def begin_with(writer, number):
+    """Put the word of this number before every text."""
+    writer.add_add_bos_token(True)
+    say(writer, FIRST, number, "INT32")
+
+
+WORDS = {
+    "twice": (lambda w: change_words(w, gguf_model.END), "'<|end|>' twice"),
+    "none twice": (lambda w: change_words(w, "", ""), "'' twice"),
+    "before the first": (lambda w: begin_with(w, -1), "bos_token_id = -1"),
+    "behind the last": (lambda w: begin_with(w, 2**30), "bos_token_id = 1073741824"),
+}
+
+
+@pytest.mark.parametrize(("change", "said"), WORDS.values(), ids=WORDS)
+def test_words_that_contradict_each_other(change, said, tmp_path):
+    path = gguf_model.write(tmp_path / "model.gguf", change)
+    with refused("model.gguf", said):
         tokenize(path, "a text")
 
 

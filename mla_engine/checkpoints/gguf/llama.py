@@ -4,6 +4,7 @@ llama.cpp turns neighbouring numbers of a head by one angle where transformers t
 so its converter reorders the rows of W_Q and W_K; `order` has the way back.
 """
 
+import re
 from math import inf
 from typing import Any
 
@@ -32,6 +33,7 @@ OF_BLOCK = {
     "ffn_up": "mlp.up_proj",
     "ffn_down": "mlp.down_proj",
 }
+LAYER = re.compile("0|[1-9][0-9]{0,3}")  # one way to write a number, so that no two names meet
 ENTRIES = {  # of config.json, by the metadata's keys behind "llama."
     "embedding_length": "hidden_size",
     "feed_forward_length": "intermediate_size",
@@ -60,7 +62,7 @@ def config_of(header: Header, file: str) -> dict[str, Any]:
     given, found = header.metadata, {"model_type": "llama", "architectures": ["LlamaForCausalLM"]}
     if (architecture := given.get(ARCHITECTURE)) is None:
         raise CheckpointError("gguf_value", file=file, key=ARCHITECTURE, value=None)
-    if str(architecture) != "llama":
+    if (architecture := str(architecture)) != "llama":
         raise CheckpointError("gguf_architecture", file=file, architecture=architecture)
     own = {k.removeprefix("llama."): v for k, v in given.items() if k.startswith("llama.")}
     for key, value in own.items():
@@ -103,8 +105,8 @@ def _is_nothing(value: Any) -> bool:
 def name_of(name: str, file: str) -> str:
     """Return a tensor's name in transformers; CheckpointError for one that Llama has not."""
     match name.split("."):
-        case ["blk", number, part, "weight"] if number.isdecimal() and part in OF_BLOCK:
-            return f"model.layers.{int(number)}.{OF_BLOCK[part]}.weight"
+        case ["blk", number, part, "weight"] if LAYER.fullmatch(number) and part in OF_BLOCK:
+            return f"model.layers.{number}.{OF_BLOCK[part]}.weight"
     if name not in NAMES:
         raise CheckpointError("gguf_tensor", file=file, name=name)
     return NAMES[name]

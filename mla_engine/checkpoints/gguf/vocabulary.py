@@ -5,6 +5,7 @@ stand in `llama-vocab.cpp` of llama.cpp.
 """
 
 import json
+from collections import Counter
 from typing import Any
 
 from mla_engine.checkpoints.errors import CheckpointError
@@ -44,7 +45,9 @@ def tokenizer_json(metadata: dict[str, Any], file: str) -> bytes | None:
         raise CheckpointError("gguf_tokenizer", file=file, kind=kind, known=", ".join(CUTS))
     words, merges = (_texts(metadata, name, file) for name in ("tokens", "merges"))
     types = np.asarray(metadata.get(f"{KEY}token_type", [1] * len(words)))
-    if types.shape != (len(words),) or len(set(words)) != len(words):
+    if twice := [word for word, n in Counter(words).items() if n > 1]:
+        raise CheckpointError("gguf_twice", file=file, name=twice[0])
+    if types.shape != (len(words),):
         raise CheckpointError("gguf_value", file=file, key=f"{KEY}token_type", value=types.shape)
     added = [
         {"id": number, "content": word, "special": type_ == CONTROL, "normalized": False}
@@ -82,7 +85,7 @@ def _before(
     if metadata.get(f"{KEY}add_bos_token", kind == LLAMA) is not True:
         return None
     number = metadata.get(f"{KEY}bos_token_id")
-    if type(number) is not int or number >= len(words):
+    if type(number) is not int or number not in range(len(words)):
         raise CheckpointError("gguf_value", file=file, key=f"{KEY}bos_token_id", value=number)
     begin = {"SpecialToken": {"id": words[number], "type_id": 0}}
     known = {words[number]: {"id": words[number], "ids": [number], "tokens": [words[number]]}}
