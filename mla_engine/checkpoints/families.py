@@ -20,7 +20,7 @@ from mla_engine.checkpoints.layer_kinds import (
     with_own_rotation,
     with_rotation_of_type,
 )
-from mla_engine.checkpoints.rotation import CONTEXT, rope_config, rope_entries
+from mla_engine.checkpoints.rotation import CONTEXT, ROPE_TABLES, rope_config, rope_entries
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase, either
 from mla_engine.tables import read_table
@@ -73,7 +73,6 @@ class Family:
 TABLES = ("fields", "only", "tensors")
 ADDED = ("fields", "only", "live")
 OF_SOFTMAX = ("rope", "unrotated", "interleaved", "theta", "index_pairing", "window")
-ROPE_TABLES = ("rope_scaling", "rope_parameters")
 ANY = "any"  # instead of the values of a key that the engine models
 
 

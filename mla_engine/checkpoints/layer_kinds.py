@@ -11,6 +11,7 @@ from typing import Any
 from mla_engine import checks
 from mla_engine.checkpoints.config_json import checked, entry, value_of
 from mla_engine.checkpoints.errors import CheckpointError
+from mla_engine.checkpoints.rotation import ROPE_TABLES, rope_tables
 from mla_engine.model_caches import latents
 from mla_engine.model_caches.keys import Keys
 
@@ -42,7 +43,6 @@ INDEXER = {
     "n_index_heads": "index_n_heads",
     "d_index": "index_head_dim",
 }
-ROPE_TABLES = "rope_parameters", "rope_scaling"
 COMPRESSED_THETA = 160000.0  # where config.json names none, as in transformers
 
 
@@ -68,13 +68,9 @@ def with_rotation_of_type(row: Entries, config: Entries, slides: bool) -> dict[s
     the base of the sliding ones, which have no scaling.
     """
     kind = "sliding_attention" if slides else "full_attention"
-    tables = [config.get(name) or {} for name in ROPE_TABLES]
-    for name, table in zip(ROPE_TABLES, tables, strict=True):
-        if not isinstance(table, dict):
-            raise CheckpointError("no_table", name=name, table=table)
-    both, scaling = tables
+    scaling, both = rope_tables(config)
     if both.keys() - SLIDING.keys():
-        raise CheckpointError("unknown_entry", key=ROPE_TABLES[0], value=both)
+        raise CheckpointError("unknown_entry", key="rope_parameters", value=both)
     if both:
         own = both.get(kind) or {}
     elif slides:
@@ -154,9 +150,8 @@ def with_own_rotation(config: Entries, layer: int) -> dict[str, Any]:
     whose stretch of cos and sin V4 leaves out.
     """
     plain = pooled_kind(config, layer) == WINDOW
-    table = config.get("rope_parameters") or config.get("rope_scaling") or {}
-    if not isinstance(table, dict):
-        raise CheckpointError("no_table", name="rope_parameters", table=table)
+    scaling, parameters = rope_tables(config)
+    table = parameters or scaling
     if "main" in table and "compress" in table:
         own = table["main" if plain else "compress"]
     elif plain:
@@ -166,7 +161,7 @@ def with_own_rotation(config: Entries, layer: int) -> dict[str, Any]:
         own = dict(table) | {"rope_theta": theta}
         if "yarn" in (own.get("rope_type"), own.get("type")):
             own.setdefault("attention_factor", 1.0)
-    gone = ("rope_parameters", "rope_scaling", "rope_theta", "compress_rope_theta")
+    gone = (*ROPE_TABLES, "rope_theta", "compress_rope_theta")
     return {key: value for key, value in config.items() if key not in gone} | {
         "rope_parameters": own
     }

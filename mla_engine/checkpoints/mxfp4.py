@@ -30,8 +30,7 @@ def packed(config: Mapping[str, Any], entries: Iterable[TensorEntry]) -> set[str
         return set()
     shapes = {entry.name: entry.shape for entry in entries if entry.dtype == BYTES}
     for name, shape in shapes.items():
-        whole, is_blocks = name.removesuffix(BLOCKS), name.endswith(BLOCKS)
-        whole = whole if is_blocks else name.removesuffix(SCALES)
+        whole = name.removesuffix(BLOCKS).removesuffix(SCALES)
         blocks, scales = shapes.get(whole + BLOCKS, ()), shapes.get(whole + SCALES)
         if len(blocks) != 4 or blocks[:3] != scales or blocks[3] != WIDTH // 2:
             raise CheckpointError("mxfp4", name=name, shape=list(shape))

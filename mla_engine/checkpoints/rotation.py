@@ -23,7 +23,8 @@ NEEDED = {  # rope_type -> the keys that it has to have
     "yarn": ("factor",),
 }
 BESIDE = ("rope_theta", "partial_rotary_factor", CONTEXT)  # keys that may stand at the top level
-READ_ELSEWHERE = {"rope_parameters", "rope_scaling", "rope_interleave", "rope_interleaved"}
+ROPE_TABLES = ("rope_scaling", "rope_parameters")
+READ_ELSEWHERE = {*ROPE_TABLES, "rope_interleave", "rope_interleaved"}
 
 
 def rope_entries(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,14 +39,20 @@ def rope_entries(config: Mapping[str, Any]) -> dict[str, Any]:
             raise CheckpointError("unknown_entry", key=key, value=config[key])
     entries: dict[str, Any] = {}
     beside = {key: config[key] for key in BESIDE if key in config}
-    for name in ("rope_scaling", "rope_parameters"):
-        table = config.get(name) or {}
-        if not isinstance(table, dict):
-            raise CheckpointError("no_table", name=name, table=table)
+    for table in rope_tables(config):
         _add(entries, {key: value for key, value in table.items() if key != "type"})
         _add(entries, {"rope_type": table.get("type")})
     _add(entries, beside)
     return entries
+
+
+def rope_tables(config: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what stands under both of ROPE_TABLES; CheckpointError for what is no table."""
+    tables = [config.get(name) or {} for name in ROPE_TABLES]
+    for name, table in zip(ROPE_TABLES, tables, strict=True):
+        if not isinstance(table, dict):
+            raise CheckpointError("no_table", name=name, table=table)
+    return tables
 
 
 def _add(entries: dict[str, Any], more: Mapping[str, Any]) -> None:
