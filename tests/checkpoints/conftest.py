@@ -22,6 +22,14 @@ def demo(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def gguf_file(tmp_path_factory):
+    """A small Llama in a GGUF file, which no test changes."""
+    from tests.checkpoints import gguf_model  # which skips where the package is not installed
+
+    return gguf_model.write(tmp_path_factory.mktemp("gguf") / "small.gguf")
+
+
+@pytest.fixture(scope="session")
 def models_folder(tmp_path_factory):
     """Save small models of every family once in a folder that no test changes."""
     return tmp_path_factory.mktemp("models")

@@ -24,16 +24,11 @@ TEXT = "The cat sat on the mat in 2024, and looked at 天上的月亮.\n  def f(
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    return gguf_model.write(tmp_path_factory.mktemp("gguf") / "small.gguf")
-
-
-@pytest.fixture(scope="module")
-def theirs(file):
+def theirs(gguf_file):
     """The model that transformers makes of the file, in float32."""
-    config = LlamaConfig(**load_gguf_checkpoint(file)["config"], attn_implementation="eager")
+    config = LlamaConfig(**load_gguf_checkpoint(gguf_file)["config"], attn_implementation="eager")
     model = LlamaForCausalLM(config)
-    found = load_gguf_checkpoint(file, return_tensors=True, model_to_load=model)
+    found = load_gguf_checkpoint(gguf_file, return_tensors=True, model_to_load=model)
     model.load_state_dict(found["tensors"], strict=False)
     return model.eval()
 
@@ -50,10 +45,10 @@ def test_every_type_is_decoded_as_by_llama_cpp(kind):
     np.testing.assert_array_equal(found.numpy(), wanted.astype(np.float32))
 
 
-def test_every_tensor_is_that_of_transformers(file, theirs):
+def test_every_tensor_is_that_of_transformers(gguf_file, theirs):
     wanted = theirs.state_dict()
     del wanted["lm_head.weight"]  # the embedding again
-    checkpoint = open_checkpoint(file)
+    checkpoint = open_checkpoint(gguf_file)
     found = checkpoint.read(wanted)
     for name, tensor in wanted.items():
         assert torch.equal(found[name].float(), tensor), name
@@ -64,8 +59,8 @@ def test_every_tensor_is_that_of_transformers(file, theirs):
     )
 
 
-def test_every_layer_and_its_input_are_those_of_transformers(file, theirs):
-    ids, seen = torch.tensor([tokenize(file, TEXT).ids]), {}
+def test_every_layer_and_its_input_are_those_of_transformers(gguf_file, theirs):
+    ids, seen = torch.tensor([tokenize(gguf_file, TEXT).ids]), {}
     for number, block in enumerate(theirs.model.layers):
         block.self_attn.register_forward_hook(
             lambda _, args, given, found, number=number: seen.update(
@@ -75,28 +70,28 @@ def test_every_layer_and_its_input_are_those_of_transformers(file, theirs):
         )
     with torch.no_grad():
         theirs(ids)
-    ours = hidden_states_of_layers(file, TEXT, range(len(seen)))
+    ours = hidden_states_of_layers(gguf_file, TEXT, range(len(seen)))
     for number, (h, u, attention) in seen.items():
         assert relative(ours[number].h, h) < 1e-5
         with torch.no_grad():
-            trace = load_attention(file, number)(h)
+            trace = load_attention(gguf_file, number)(h)
         assert relative(trace.u, u) < 1e-5
         assert (trace.attention - attention).abs().max() < 1e-5
 
 
 @pytest.mark.parametrize("text", [TEXT, "12345 007 3.14", "  a  5   b", "x1y22z333", "①½ 二〇二四"])
-def test_a_text_is_cut_as_by_transformers_and_every_digit_alone(file, text):
+def test_a_text_is_cut_as_by_transformers_and_every_digit_alone(gguf_file, text):
     """transformers leaves out that this tokenizer parts digits, so it is given the parts."""
-    theirs = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+    theirs = AutoTokenizer.from_pretrained(gguf_file.parent, gguf_file=gguf_file.name)
     parts = re.findall(r"[0-9①½]|[^0-9①½]+", text)
     wanted = [number for part in parts for number in theirs.encode(part, add_special_tokens=False)]
-    assert list(tokenize(file, text).ids) == wanted
+    assert list(tokenize(gguf_file, text).ids) == wanted
     assert wanted == gguf_model.tokenizer().encode(text).ids
 
 
-def test_a_folder_with_one_file_is_that_file(file):
-    assert open_checkpoint(file.parent).config == open_checkpoint(file).config
-    assert open_checkpoint(file).config["mla_explorer_rounded"]
+def test_a_folder_with_one_file_is_that_file(gguf_file):
+    assert open_checkpoint(gguf_file.parent).config == open_checkpoint(gguf_file).config
+    assert open_checkpoint(gguf_file).config["mla_explorer_rounded"]
 
 
 def test_a_rotation_of_llama_3_is_that_of_transformers(tmp_path):

@@ -20,13 +20,8 @@ SCALING = "llama.rope.scaling.type"
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    return gguf_model.write(tmp_path_factory.mktemp("gguf") / "small.gguf")
-
-
-@pytest.fixture(scope="module")
-def whole(file):
-    return file.read_bytes()
+def whole(gguf_file):
+    return gguf_file.read_bytes()
 
 
 def damaged(folder, whole, old, new):
@@ -162,16 +157,16 @@ def test_words_that_contradict_each_other(change, said, tmp_path):
         tokenize(path, "a text")
 
 
-def test_several_files_in_a_folder(file, tmp_path):
+def test_several_files_in_a_folder(gguf_file, tmp_path):
     for name in ("a-Q4_K.gguf", "b-Q8_0.gguf"):
-        shutil.copy(file, tmp_path / name)
+        shutil.copy(gguf_file, tmp_path / name)
     with refused("several", "a-Q4_K.gguf, b-Q8_0.gguf"):
         open_checkpoint(tmp_path)
     assert describe(tmp_path / "b-Q8_0.gguf", 1).n_layers == gguf_model.SIZES["layers"]
 
 
-def test_a_cache_is_counted_of_the_file(file):
-    found = sources.find(str(file), weighed=True)
+def test_a_cache_is_counted_of_the_file(gguf_file):
+    found = sources.find(str(gguf_file), weighed=True)
     assert len(found.model.layers) == gguf_model.SIZES["layers"]
 
 

