@@ -3,6 +3,10 @@
 8 bytes of length (little-endian) stand before it. Needs no torch.
 """
 
+import json
+from collections.abc import Mapping
+from math import prod
+
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.files import Files, Span
 from mla_engine.checkpoints.other_kinds import check_kind
@@ -11,6 +15,7 @@ SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 MOST_INDEX_BYTES = 40_000_000  # DeepSeek-V3's has 9 million, Kimi-K2-Thinking's 24
 MOST_HEADER_BYTES = 25_000_000  # all 92,000 tensors of DeepSeek-V3 in one file would take 11 MB
 LENGTH_BYTES = 8
+ITEM_BYTES = {"F32": 4, "F16": 2, "BF16": 2}  # of what is written here
 
 
 def read_header(files: Files, file: str, size: int) -> bytearray:
@@ -40,3 +45,20 @@ def header_bytes(prefix: bytes, file: str, size: int, most: int = MOST_HEADER_BY
     if length > most:
         raise CheckpointError("long_header", file=file, length=length, most=most)
     return length
+
+
+def header_of(tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> tuple[bytes, list[int]]:
+    """Return what stands before tensors laid end to end, where each begins, and last the end.
+
+    Args:
+        tensors: the type, one of ITEM_BYTES, and the shape of each by its name.
+    """
+    rows, at = {}, 0
+    for name, (dtype, shape) in tensors.items():
+        start, at = at, at + prod(shape) * ITEM_BYTES[dtype]
+        rows[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, at]}
+    text = json.dumps({"__metadata__": {"format": "pt"}} | rows).encode()
+    text += b" " * (-len(text) % 8)
+    head = len(text).to_bytes(LENGTH_BYTES, "little") + text
+    starts = [row["data_offsets"][0] for row in rows.values()]
+    return head, [len(head) + start for start in (*starts, at)]

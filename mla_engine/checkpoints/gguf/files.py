@@ -15,13 +15,12 @@ from mla_engine.checkpoints.gguf.header import Stored, parse
 from mla_engine.checkpoints.gguf.llama import FREQUENCIES, config_of, name_of, order
 from mla_engine.checkpoints.gguf.llama3 import scaling
 from mla_engine.checkpoints.gguf.vocabulary import tokenizer_json
-from mla_engine.checkpoints.safetensors_header import SINGLE
+from mla_engine.checkpoints.safetensors_header import ITEM_BYTES, SINGLE, header_of
 from mla_engine.lazy import LazyModule
 
 np = LazyModule("numpy")
 
 TOKENIZER = "tokenizer.json"
-ITEM_BYTES = {"F32": 4, "F16": 2, "BF16": 2}
 AT_ONCE = 2**18  # numbers that are decoded together
 
 
@@ -37,25 +36,15 @@ class GgufFiles:
         if turned := self.header.tensors.get(FREQUENCIES):
             data = np.frombuffer(self._raw(turned.start, turned.start + turned.n_bytes), np.uint8)
             self.config |= scaling(turned.type.floats_of(data), self.config, file)
-        self._begin()
-
-    def _begin(self) -> None:
-        """Lay the tensors out behind a header of safetensors."""
-        rows, at = {}, 0
-        self.tensors: dict[str, Stored] = {}
-        for short, stored in self.header.tensors.items():
-            if short == FREQUENCIES:
-                continue
-            name, dtype = name_of(short, self._file), stored.type.dtype
-            stop = at + prod(stored.shape) * ITEM_BYTES[dtype]
-            rows[name] = {"dtype": dtype, "shape": stored.shape, "data_offsets": [at, stop]}
-            self.tensors[name] = stored
-            at = stop
-        text = json.dumps(rows).encode()
-        self._head = len(text).to_bytes(8, "little") + text
-        starts = [row["data_offsets"][0] for row in rows.values()]
+        self.tensors: dict[str, Stored] = {
+            name_of(short, file): stored
+            for short, stored in self.header.tensors.items()
+            if short != FREQUENCIES
+        }
         self._in_order = list(self.tensors.items())
-        self._starts, self._size = [len(self._head) + start for start in starts], at
+        shapes = {name: (stored.type.dtype, stored.shape) for name, stored in self._in_order}
+        self._head, places = header_of(shapes)
+        *self._starts, self._size = places
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the files that it stands for."""
@@ -73,7 +62,7 @@ class GgufFiles:
         """Return the size of model.safetensors in bytes; CheckpointError for another file."""
         if file != SINGLE:
             raise CheckpointError("missing", file=file, where=self.name)
-        return len(self._head) + self._size
+        return self._size
 
     def fetch(self, spans: Sequence[Span], report: Report) -> None:
         """Report that all is here."""

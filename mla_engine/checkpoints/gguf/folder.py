@@ -4,13 +4,12 @@ A few rows are held at a time, so that a model of any size takes little memory.
 """
 
 import json
-from math import prod
 from pathlib import Path
 
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.files import CONFIG
 from mla_engine.checkpoints.gguf.files import TOKENIZER, GgufFiles
-from mla_engine.checkpoints.safetensors_header import SINGLE
+from mla_engine.checkpoints.safetensors_header import SINGLE, header_of
 from mla_engine.lazy import LazyModule
 
 np = LazyModule("numpy")
@@ -29,16 +28,10 @@ def write_folder(files: GgufFiles, folder: Path) -> None:
     _write(folder / CONFIG, files.config | {"torch_dtype": "float16"})
     (folder / TOKENIZER).write_bytes(tokenizer or b"{}")
     _write(folder / TOKENIZER_CONFIG, _tokenizer_config(files))
-    rows, at = {}, 0
-    for name, stored in files.tensors.items():
-        stop = at + 2 * prod(stored.shape)
-        rows[name] = {"dtype": "F16", "shape": stored.shape, "data_offsets": [at, stop]}
-        at = stop
-    header = json.dumps({"__metadata__": {"format": "pt"}} | rows).encode()
-    header += b" " * (-len(header) % 8)
+    header, _ = header_of({name: ("F16", one.shape) for name, one in files.tensors.items()})
     with (folder / SINGLE).open("wb") as file:
-        file.write(len(header).to_bytes(8, "little") + header)
-        for name in rows:
+        file.write(header)
+        for name in files.tensors:
             for numbers in files.floats(name):
                 with np.errstate(over="ignore"):
                     half = numbers.astype("<f2")
