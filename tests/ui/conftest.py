@@ -45,7 +45,7 @@ def unmarked() -> Iterator[None]:
 def no_real_model() -> Iterator[None]:
     """Open the page Real models empty, also where the app's own real model is there."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ui.pages.real_models.sentences.OWN", "models/none")
+        patch.setattr("ui.engine.real_model.NAMES", ())
         yield
 
 

@@ -121,9 +121,11 @@ def test_garbage_in_every_setting_is_one_line(opened, page, kind):
         ("kv_cache", "kv_context", "65,536", 65_536),
         ("after_mla", "am_kv", "bfloat16", "bf16"),
         ("after_mla", "am_context", "1m", 1_048_576),
+        ("kv_cache", "kv_log", "True", True),
+        ("quiz", "quiz_choice", "None", None),
     ],
 )
-def test_a_link_has_types_and_lengths_as_the_command_takes_them(opened, page, name, text, used):
+def test_a_link_has_values_as_people_and_programs_write_them(opened, page, name, text, used):
     at = opened(PAGES[page].file, **{name: text})
     assert at.session_state["settings"][name] == used
     assert not at.warning

@@ -4,7 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mla_engine.checkpoints import real_model
+from ui.engine.folders import is_folder
 from ui.settings.server import server
+from ui.settings.visit import once_per_run
+
+NAMES = str(real_model.FOLDER), real_model.FOLDER.name
 
 
 @dataclass
@@ -19,6 +23,12 @@ _state = _State()
 def folder() -> Path:
     """Return its place: in the first of the folders that visitors may read."""
     return server().model_folders[0] / real_model.FOLDER.name
+
+
+@once_per_run
+def source() -> str:
+    """Return how links name it: in the app's models/ or in another folder; "" where it is not."""
+    return next(filter(is_folder, NAMES), "")
 
 
 def share() -> float:

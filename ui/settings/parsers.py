@@ -36,12 +36,13 @@ def as_text(value: object) -> str:
 
 def says(text: str, value: object) -> bool:
     """Tell whether the text says this value, perhaps spelt in another way ("2", "128K", "FP8")."""
+    if text in (as_text(value), str(value)):
+        return True
     if isinstance(value, float | int):
-        for read in (float, tokens):
-            with suppress(ValueError):
-                return read(text) == value
-        return isinstance(value, bool)
-    return value in (text, type_name(text))
+        with suppress(ValueError):
+            return float(text) == value
+        return tokens(text) == value
+    return type_name(text) == value
 
 
 @dataclass(frozen=True)

@@ -89,13 +89,13 @@ def chosen(page: str) -> SimpleNamespace:
 
 def left_out() -> set[str]:
     """The settings for which a link has no room: the longest texts."""
-    return address.beyond({"lang": settings()["lang"]} | _differing())
+    return address.beyond(_told())
 
 
-def query(longest: int = address.OWN) -> dict[str, str]:
-    """The settings that differ from their defaults, as far as an address has room for them."""
+def query() -> dict[str, str]:
+    """The settings that differ from their defaults, as far as the browser's address has room."""
     differing = _differing()
-    gone = address.beyond({"lang": settings()["lang"]} | differing, longest)
+    gone = address.beyond({"lang": settings()["lang"]} | differing, address.OWN)
     return {name: text for name, text in differing.items() if name not in gone}
 
 
@@ -106,10 +106,15 @@ def in_story() -> bool:
 
 def link() -> dict[str, str]:
     """Return the parameters of a link for somebody else: with the language, nothing personal."""
-    every = query(address.LONGEST).items()
+    gone = left_out()
+    told = {name: text for name, text in _told().items() if name not in gone}
+    return {name: text for name, text in told.items() if not SETTINGS[name].personal}
+
+
+def _told() -> dict[str, str]:
+    """The language, what the page alone opens with, and the settings that differ, as texts."""
     own = {n: as_text(v if n == "source" else settings()[n]) for n, v in opened_with().items()}
-    there = {n: text for n, text in every if not SETTINGS[n].personal}
-    return {"lang": settings()["lang"]} | own | there
+    return {"lang": settings()["lang"]} | own | _differing()
 
 
 def write() -> None:

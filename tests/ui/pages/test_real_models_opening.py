@@ -8,17 +8,19 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from mla_engine.checkpoints.real_model import FOLDER
 from mla_engine.figures import TileGrid
 from tests.ui.controls import controls
 from tests.ui.screen import charts, clicked, component, csv, plain, said, statement
-from ui.engine import real_layer
+from ui.engine import real_layer, real_model
 from ui.pages.real_models.sentences import EXAMPLES
 
 PAGE, OTHER = "pages/real_models.py", "pages/rope.py"
-OWN, OPENED = str(FOLDER), EXAMPLES["induction"]
+OPENED = EXAMPLES["induction"]
+NAMES = real_model.NAMES
+OWN, ELSEWHERE = NAMES
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,7 @@ def saved(llama: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def own(models: Path, saved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Put it where the app's own model lies."""
-    monkeypatch.setattr("ui.pages.real_models.sentences.OWN", OWN)
+    monkeypatch.setattr("ui.engine.real_model.NAMES", NAMES)
     shutil.copytree(saved, models / OWN)
     yield str(models / OWN)
     shutil.rmtree(models / "models")
@@ -81,6 +83,24 @@ def test_its_link_opens_the_same_for_somebody_else(opened, own):
     missing = opened(PAGE, **link)
     assert f"{OWN} cannot be shown" in plain(missing.error[0].value)
     assert not missing.get("plotly_chart")
+
+
+def test_it_is_found_where_a_server_puts_it(opened, models, saved, monkeypatch):
+    monkeypatch.setattr("ui.engine.real_model.NAMES", NAMES)
+    shutil.copytree(saved, real_model.folder())
+    try:
+        app = opened(PAGE)
+        assert plain(statement(app)).startswith("Layer 17 of smollm2-135m-instruct: 8 heads read")
+        assert link_of(app)["source"] == ELSEWHERE
+    finally:
+        shutil.rmtree(models / ELSEWHERE)
+
+
+def test_a_text_for_which_a_link_has_no_room_is_left_out_of_it(opened, own):
+    app = opened(PAGE, text="猫" * 400)
+    assert "text" not in link_of(app)
+    assert link_of(app)["source"] == OWN
+    assert "“text”" in app.warning[0].value
 
 
 def test_a_source_that_is_named_opens_as_without_it(opened, own, demo):
@@ -184,6 +204,16 @@ def test_all_heads_are_scored_and_a_click_opens_one(opened, own, downloads, monk
         top, left = grid.corner(tile)
         heard["on_cell"]({"chart": "atlas_maps", "x": left + 2, "y": top + 2})
         assert asked == {"layer": layer, "map_head": head}
+
+
+def test_beside_a_file_of_activations_all_heads_still_read_the_text(opened, own, models):
+    without = clicked(opened(PAGE), "atlas").values(0, "z")
+    ids, _ = maps_of(own, OPENED.text, 0)
+    h = torch.randn(1, len(ids), LlamaConfig.from_pretrained(own).hidden_size)
+    save_file({"h": h}, models / "h.safetensors")
+    app = opened(PAGE, activations="h.safetensors")
+    np.testing.assert_array_equal(clicked(app, "atlas").values(0, "z"), without)
+    assert any("here the layers read the text" in one for one in said(app))
 
 
 def test_a_model_of_somebody_else_is_scored_when_it_is_asked_for(opened, llama):

@@ -14,10 +14,9 @@ from mla_engine.language_model.heads import HeadScores
 from mla_engine.language_model.text_heads import KINDS, scores
 from mla_engine.lazy import LazyModule
 from ui.engine import layers as engine
-from ui.engine import queue, real_layer, shared_cache
+from ui.engine import queue, real_layer, real_model, shared_cache
 from ui.engine.real_layer import RealLayer
 from ui.pages.real_models import layers
-from ui.pages.real_models.sentences import OWN
 from ui.pages.real_models.view import View, blocks, with_bar
 from ui.parts import charts, prose, sections
 from ui.parts.charts import map_words
@@ -55,11 +54,13 @@ def _section(view: View, title: str) -> None:
         prose.note(t("real_models.atlas_mixed"))
         return
     first, limit = replace(view.loaded, layer=0, activations=""), budget.limit_bytes()
+    if view.loaded.activations:
+        prose.note(t("real_models.layers_text"))
     found = layers.reach(first, limit)
     if found.next_bytes is not None:
         sizes = {"needed": size(found.next_bytes), "limit": size(limit)}
         prose.note(t("real_models.layers_left", first=count(found.layers), **sizes))
-    if view.loaded.location == OWN or view.chosen.layers:
+    if view.loaded.location == real_model.source() or view.chosen.layers:
         _draw(view, first, found.layers)
         return
     prose.note(t("real_models.layers_read", size=size(found.read_bytes)))
@@ -96,7 +97,7 @@ def _draw(view: View, first: RealLayer, n_layers: int) -> None:
     rows = partial(_rows, found)
     charts.show(fig, "chart:atlas", alt=alt, data=rows, file="all_heads.csv", clicks=CELLS)
     if maps is not None:
-        _tiles(view, _best(table, TILED), maps, chosen)
+        _tiles(first, _best(table, TILED), maps, chosen)
 
 
 def _joined(
@@ -122,17 +123,17 @@ def _best(table: np.ndarray, most: int) -> list[tuple[int, int]]:
 
 
 def _tiles(
-    view: View, best: list[tuple[int, int]], maps: np.ndarray, chosen: tuple[int, int]
+    first: RealLayer, best: list[tuple[int, int]], maps: np.ndarray, chosen: tuple[int, int]
 ) -> None:
     """Draw the maps of the best heads small, the best first."""
     prose.say(t("real_models.atlas_maps", best=count(len(best))))
-    names, words = [f"{layer}.{head}" for layer, head in best], view.maps.run.words
+    names, words = [f"{layer}.{head}" for layer, head in best], real_layer.inputs(first).tokens
     attention = np.stack([maps[one] for one in best])
     fig = partial(
         figures.head_tiles,
         attention,
         names,
-        tokens=(words, words) if attention.shape[1] == len(words) else (None, None),
+        tokens=(words, words),
         mask=np.tri(attention.shape[1], dtype=bool),
         chosen=best.index(chosen) if chosen in best else None,
         height=TALL,

@@ -10,17 +10,13 @@ from typing import NamedTuple
 import streamlit as st
 import torch
 
-from mla_engine.checkpoints.real_model import FOLDER
 from mla_engine.language_model.text_heads import looks_in, scores
-from ui.engine import real_layer
-from ui.engine.folders import is_folder
+from ui.engine import real_layer, real_model
 from ui.engine.real_layer import RealLayer
 from ui.pages.real_models.view import View
 from ui.settings import state
 from ui.words.numbers import count, share
 from ui.words.text import t
-
-OWN = str(FOLDER)
 
 
 class Example(NamedTuple):
@@ -50,12 +46,13 @@ EXAMPLES = {
 
 def opens() -> dict[str, object]:
     """Return what the page opens with: the app's own real model and the first sentence, if any."""
-    return {"source": OWN} | EXAMPLES["induction"]._asdict() if is_folder(OWN) else {}
+    source = real_model.source()
+    return {"source": source} | EXAMPLES["induction"]._asdict() if source else {}
 
 
 def examples(loaded: RealLayer) -> None:
     """Draw a button for each sentence, where the app's own real model reads."""
-    if loaded.location != OWN:
+    if loaded.location != real_model.source():
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="examples"):
         st.markdown(t("sentences.examples"), width="content")
