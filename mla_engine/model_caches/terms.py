@@ -96,9 +96,10 @@ def grouping(blocks: Pool, model: Model, storage: Storage, log: Logged) -> Itera
     if by_sequences(log):
         yield from _spread(blocks, counts, log)
         return
-    token = blocks.page / blocks.least
+    context = log.context or 1
+    token = blocks.page / (blocks.least * context)
     groups = sum(blocks.groups.values())
-    yield Term("wider", counts[FULL] * (token - blocks.page / blocks.block))
+    yield Term("wider", counts[FULL] * (token - blocks.page / (blocks.block * context)))
     for kind, key in ((STATE, "states_dealt"), (WINDOW, "windows_dealt")):
         yield Term(key, counts[kind] * token, {"layers": counts[kind], "groups": groups})
     yield Term("padding", blocks.padding * token, {"layers": blocks.padding})
@@ -111,8 +112,8 @@ def _spread(blocks: Pool, counts: Mapping[str, int], log: Logged) -> Iterator[Te
         if kind in needs:
             values = {"blocks": needs[kind], "length": length, "layers": counts[kind]}
             yield Term(key, blocks.block_bytes * needs[kind] / length, values)
-    full = blocks.groups[FULL]
-    started = blocks.block_bytes * (Fraction(needs[FULL], length) - Fraction(full, blocks.block))
+    full, dealt = blocks.groups[FULL], blocks.block * (log.context or 1)
+    started = blocks.block_bytes * (Fraction(needs[FULL], length) - Fraction(full, dealt))
     yield Term("last_block", started, {"length": length, "block": blocks.block})
     added = full * blocks.layers - counts[FULL]
-    yield Term("padding", added * blocks.page / blocks.block, {"layers": added})
+    yield Term("padding", added * blocks.page / dealt, {"layers": added})

@@ -93,6 +93,15 @@ def test_stages_and_a_layer_that_drafts_count(explain):
     assert found["explained"] == 1
 
 
+def test_of_stages_with_windows_the_one_with_the_most_bytes_counts(explain):
+    """Of MiMo's two stages the last has 20 of the 39 windows, and so the most bytes."""
+    windows, full = 20 * 8 * 2 * 320, 4 * 4 * 2 * 320  # layers, KV heads, numbers in 2 bytes
+    size = 100_000 * (windows + full) / GIB
+    pools = f"SWAKVPool mem usage: {size:.2f} GB, swa size: 100000, full size: 100000"
+    found = explain("mimo-v2-flash", pools, "--pp", "2", "--kv", "bf16")
+    assert (terms(found)["windows_pool"], found["explained"]) == (windows, 1)
+
+
 def test_windows_take_blocks_of_a_sequence_or_of_every_token(explain):
     """Gemma-4-26B: 25 windows of 1,024 x 8,192 bytes, 5 full layers of 4,096, blocks of 131,072."""
     sequence = (
@@ -112,6 +121,17 @@ def test_windows_take_blocks_of_a_sequence_or_of_every_token(explain):
     )
     assert terms(found)["windows_kept"] == 25 * 8192
     assert found["explained"] == 1
+
+
+def test_tokens_that_are_dealt_out_are_dealt_in_groups_too(explain):
+    """Kimi-Linear's published log with its tokens times 2, as vLLM multiplies them; then the 319
+    blocks of 7 x 960 x 1,152 bytes in 2.30 GiB for sequences of 63 blocks and 3 of states."""
+    row, newer = LOGS["kimi_linear"], int(319 / 66 * 120_000)
+    for tokens, blocks in ((2 * 75_840, 319 // 4), (newer, 319)):
+        log = row["log"].replace("75,840", f"{tokens:,}").replace("2.48x", f"{319 / 66:.2f}x")
+        found = explain(row["model"], f"{log}decode_context_parallel_size=2", "--kv", "bf16")
+        assert found["explained"] == 1
+        assert abs(terms(found)["rounding"]) <= found["log_bytes_per_token"] / blocks
 
 
 def test_flags_go_before_the_log_and_do_without_one(capsys, explain):
