@@ -127,14 +127,14 @@ class Reconciled:
         each = self._rank_bytes(served)
         if (stages := self.log.pipeline or 1) > 1:
             parts = [self._served(part) for part in parted(self.model, stages)]
-            fullest = max(parts, key=self._rank_bytes)
+            fullest = max(parts, key=lambda part: self._rank_bytes(part) + self._windows(part))
             layers = {"layers": len(fullest.layers), "all": len(served.layers)}
             yield Term("pipeline", self._rank_bytes(fullest) - each, {"stages": stages} | layers)
-            each = self._rank_bytes(fullest)
+            served, each = fullest, self._rank_bytes(fullest)
         if (context := self.log.context or 1) > 1:
             yield Term("context", -each * (1 - Fraction(1, context)), {"ranks": context})
         if self.log.engine == SGLANG:
-            yield from self._of_sglang()
+            yield from self._of_sglang(served)
         elif self.pool:
             yield from grouping(self.pool, served, self.storage, self.log)
 
@@ -143,19 +143,24 @@ class Reconciled:
         each = counted(model, self.storage, self.log.ranks)
         return sum((term.n_bytes for term in each), Fraction(0))
 
-    def _of_sglang(self) -> Iterator[Term]:
+    def _windows(self, model: Model) -> Fraction:
+        """Return the bytes of a token in SGLang's pool of windows, 0 where none is known of."""
+        if self.log.engine != SGLANG or not self.log.tokens:
+            return Fraction(0)
+        _, each = windows(model, self.storage, self.log.ranks)
+        return each * Fraction(self.log.window_tokens or self.log.tokens, self.log.tokens)
+
+    def _of_sglang(self, model: Model) -> Iterator[Term]:
         """SGLang's pool of windows, and index keys that its older versions leave out of a size."""
-        layers, each = windows(self.model, self.storage, self.log.ranks)
-        if layers and self.log.tokens:
-            kept = self.log.window_tokens or self.log.tokens
-            values = {"layers": layers, "tokens": kept}
-            yield Term("windows_pool", each * Fraction(kept, self.log.tokens), values)
+        layers, _ = windows(model, self.storage, self.log.ranks)
+        values = {"layers": layers, "tokens": self.log.window_tokens or self.log.tokens}
+        yield Term("windows_pool", self._windows(model), values)
         index = sum(
             term.n_bytes
-            for term in counted(self.model, self.storage, self.log.ranks)
+            for term in counted(model, self.storage, self.log.ranks)
             if term.key == "index"
         )
         if index and self.implied and not layers:
-            without = (self._rank_bytes(self.model) - index) * self.log.tokens
+            without = (self._rank_bytes(model) - index) * self.log.tokens
             if abs(without - self.memory.n_bytes) <= self.memory.off_by + self.block_size * index:
                 yield Term("index_left_out", -Fraction(index))
