@@ -1,7 +1,7 @@
 """The weights that a folder or a repository stores: how many, in how many bytes, of which types.
 
-A folder's safetensors headers say all three. Of a repository's parts the index says the bytes
-alone, and config.json the type where they have one. Needs no torch.
+A folder's safetensors headers say all three, and so does a GGUF file's own. Of a repository's parts
+the index says the bytes alone, and config.json the type where they have one. Needs no torch.
 """
 
 from collections import Counter
@@ -13,6 +13,7 @@ from typing import Any
 from mla_engine.checkpoints.config_json import parse_json
 from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.files import Files, LocalFiles
+from mla_engine.checkpoints.gguf.files import GgufFiles
 from mla_engine.checkpoints.safetensors_header import (
     INDEX,
     MOST_INDEX_BYTES,
@@ -44,11 +45,13 @@ class Stored:
 
 
 def stored(files: Files, config: Mapping[str, Any]) -> Stored | None:
-    """Return the weights beside a config.json; None where there are none in safetensors files.
+    """Return the weights beside a config.json; None where there are none in files that are read.
 
     Raises:
         CheckpointError: an index or a file that is damaged, named.
     """
+    if isinstance(files, GgufFiles):
+        return _of_blocks(files)
     paired = _paired(config)
     if SINGLE in files.names():
         return _of_tensors(_tensors(files, SINGLE), paired)
@@ -107,5 +110,18 @@ def _of_tensors(tensors: Iterator[tuple[str, str, int, int]], paired: bool) -> S
     total = of_bits.total()
     if packed * FEW > n_bytes or not total:
         return Stored(n_bytes=n_bytes)
-    bits = min(width for width, n in of_bits.items() if n * FEW >= total)
-    return Stored(n_bytes=n_bytes, parameters=total, routed=routed, bits=bits)
+    return Stored(n_bytes=n_bytes, parameters=total, routed=routed, bits=_narrowest(of_bits))
+
+
+def _of_blocks(files: GgufFiles) -> Stored:
+    """Add up tensors of GGUF, whose numbers lie in blocks with their factors: 4.5 bits are 4."""
+    n_bytes, of_bits = 0, Counter()
+    for one in files.tensors.values():
+        n_bytes += one.n_bytes
+        of_bits[8 * one.type.n_bytes // one.type.numbers] += prod(one.shape)
+    return Stored(n_bytes=n_bytes, parameters=of_bits.total(), bits=_narrowest(of_bits))
+
+
+def _narrowest(of_bits: Counter[int]) -> int:
+    """Return the fewest bits that more than a few of the numbers have."""
+    return min(bits for bits, n in of_bits.items() if n * FEW >= of_bits.total())

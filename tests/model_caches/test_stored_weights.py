@@ -12,6 +12,8 @@ from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from mla_engine.checkpoints.safetensors_header import INDEX, SINGLE
 from mla_engine.model_caches.sources import find
+from tests.checkpoints import gguf_model
+from tests.checkpoints.gguf_model import gguf
 
 SIZES = {
     "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -71,6 +73,20 @@ def test_scales_have_bytes_and_are_no_parameters(plan, tmp_path):
     assert "--parameters" in plan(str(tmp_path)).refusal
     asked = ("--parameters", "1e6", "--active", "1e5", "--json")
     assert plan(str(tmp_path), *asked).found["weight_bytes_each"] == 36
+
+
+@pytest.mark.parametrize("kind", ["Q4_1", "Q4_K", "Q8_0"])
+def test_a_gguf_file_s_weights_are_rounded_in_blocks(plan, tmp_path, kind):
+    """As gguf's own reader has its tensors: blocks of their numbers, factors among them."""
+    path = gguf_model.write(tmp_path / "small.gguf", kinds=[kind])
+    tensors = gguf.GGUFReader(path).tensors
+    found = find(str(path), weighed=True)
+    assert found.parameters == sum(int(one.n_elements) for one in tensors)
+    assert found.stored.n_bytes == sum(int(one.n_bytes) for one in tensors)
+    numbers, n_bytes = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind]]
+    assert found.stored.bits == 8 * n_bytes // numbers
+    told = plan(str(tmp_path), "--json", "--context", "100").found
+    assert told["weight_bytes_each"] == found.stored.n_bytes
 
 
 @pytest.mark.parametrize("inside", [False, True])

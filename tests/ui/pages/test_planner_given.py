@@ -9,7 +9,9 @@ import pytest
 import torch
 
 from mla_engine.model_caches import MODELS
+from tests.checkpoints import gguf_model
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
+from tests.checkpoints.gguf_model import gguf
 from tests.model_caches.published import V3
 from tests.model_caches.test_stored_weights import saved
 from tests.ui.pages.test_planner import (
@@ -147,3 +149,13 @@ def test_a_folder_is_planned_with_the_weights_that_its_files_have(
     last.write_bytes(last.read_bytes()[:5])
     shared_cache.clear()
     assert last.name in plain(at.run().error[0].value)
+
+
+def test_a_gguf_file_is_planned_with_its_blocks(opened: Opened, models: Path):
+    """Against the sizes that gguf's own reader finds in the file."""
+    path = gguf_model.write(models / "small.gguf", kinds=["Q4_1"])
+    n_bytes = sum(int(one.n_bytes) for one in gguf.GGUFReader(path).tensors)
+    at = opened(PAGE, plan_own=str(path), plan_gpu="t4", plan_tensor="1", plan_context="512")
+    assert not at.error
+    assert f"weights in {n_bytes / 2**20:.2f} MiB" in plain(speech(at))
+    assert charts(at)[0].values("weights", "x")[0] == pytest.approx(n_bytes / GIB)
