@@ -276,7 +276,8 @@ def _on_gpus(found: Mapping[str, Any]) -> Iterator[str]:
         title = f"most of {on['pipeline']} stages"
     most = "longest context" if weights else "longest context before any weights"
     yield f"{title:<31} sequences  bytes a token  {f'at {context:,}':>13}  {most}"
-    ways = WAYS if on["count"] > on["pipeline"] else {"data": "all of it"}
+    alone = "a stage on each GPU" if on["pipeline"] > 1 else "all of it"
+    ways = WAYS if on["count"] > on["pipeline"] else {"data": alone}
     for way, words in ways.items():
         if way not in on:
             continue
@@ -320,8 +321,9 @@ def _too_large(on: Mapping[str, Any]) -> str:
     about = "about " if on["parameters_rounded"] else ""
     fits = {name: f"{about}{size(n)}" for name, n in each.items() if n < memory}
     tries = [f"--weights {name} ({n_bytes} of each)" for name, n_bytes in fits.items()]
-    most = int(split * on["count"] // memory) + 1
-    return f"try {' or '.join((*tries, f'--gpus {most} or more'))}"
+    step = on["pipeline"] * on["context_parallel"]
+    fewest = step * (int(split * on["count"] // memory // step) + 1)
+    return f"try {' or '.join((*tries, f'--gpus {fewest} or more'))}"
 
 
 def _count(value: float) -> str:

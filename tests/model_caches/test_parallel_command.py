@@ -1,5 +1,7 @@
 """The words --pipeline, --dcp and --mtp of `mla cache` and `mla plan`, as text and as JSON."""
 
+import re
+
 import pytest
 
 from tests.model_caches.conftest import Run
@@ -19,6 +21,29 @@ def test_cache_says_what_each_gpu_of_the_fullest_stage_holds(cache: Run):
     lines = cache(*sizes).lines
     assert any(line.startswith("most of 2 stages") for line in lines)
     assert any(line.startswith("and tokens dealt out (DCP) 1 4,464 146.3 MB") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "gpus", "ways"),
+    [
+        ("h100", 4, ("--pipeline", "4")),
+        ("l40s", 16, ("--pipeline", "2", "--dcp", "8")),
+        ("l40s", 8, ()),
+    ],
+)
+def test_on_as_many_gpus_as_are_advised_the_weights_fit(cache: Run, gpu: str, gpus: int, ways):
+    sizes = ("deepseek-v3", "--gpu", gpu, *ways)
+    advised = int(re.search(r"--gpus (\d+) or more", cache(*sizes, "--gpus", str(gpus)).out)[1])
+    step = next(n for n in range(1, 99) if not cache(*sizes, "--gpus", str(n)).error)
+    for n, fits in ((advised - step, False), (advised, True)):
+        found = cache(*sizes, "--gpus", str(n), "--json").found["gpus"]
+        assert (found["tensor"]["weight_bytes_each"] < found["memory_bytes"]) == fits
+
+
+def test_a_gpu_of_a_stage_holds_that_stage(cache: Run):
+    lines = cache("deepseek-v3", "--gpus", "4", "--pipeline", "4").lines
+    assert any(line.startswith(f"a stage on each GPU 1 {16 * V3_ROW:,}") for line in lines)
+    assert any(line.startswith("all of it 1") for line in cache("deepseek-v3").lines)
 
 
 def test_cache_counts_mtp_layers_where_it_is_asked_to(cache: Run):
