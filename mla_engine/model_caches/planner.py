@@ -16,7 +16,8 @@ from math import ceil
 
 from mla_engine import checks, devices, sharing
 from mla_engine.devices import Device
-from mla_engine.model_caches import context_parallel, flops, pipeline
+from mla_engine.model_caches import flops, pipeline
+from mla_engine.model_caches.context_parallel import exchanged_bytes, kv_heads
 from mla_engine.model_caches.counting import Placing
 from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.parts import Model
@@ -219,7 +220,7 @@ class Plan:
     def fewest_gpus(self) -> int | None:
         """In as many groups, on which one sequence a group fits; None where no number is enough."""
         each = self.context_ranks
-        others = context_parallel.kv_heads(self.model) - 1 if each > 1 else 0  # DCP needs copies
+        others = kv_heads(self.model) - 1 if each > 1 else 0  # DCP needs copies
 
         def gpus(n: int) -> int:
             return (n + others) * each * self.data * self.pipeline
@@ -252,9 +253,9 @@ class Plan:
             found = min(filter(None, (found, step)), key=lambda one: one.seconds)
             if step.passing_seconds <= max(step.reading_seconds, step.computing_seconds):
                 break  # in more parts weights are read more often
-        ranks = self.gpus // self.data // self.pipeline
-        each = context_parallel.exchanged_bytes(self.model, ranks, self.context_ranks)
-        exchanged = sharing.sequences_each(batch, self.data) * each / self.pipeline
+        placings = (one.placing for one in self.stages)
+        each = min(exchanged_bytes(one.model, one.ranks, one.context_ranks) for one in placings)
+        exchanged = sharing.sequences_each(batch, self.data) * each
         flop = products + batch * attention
         return replace(found, flops=flop, exchanged_bytes=exchanged)
 

@@ -26,7 +26,7 @@ class Step:
         computing_seconds: in which it computes its share, at least.
         parts: of the batch, that go through the stages one after another; 1 without a pipeline.
         passing_seconds: in which the largest part passes all stages, at least.
-        exchanged_bytes: that a GPU receives of those that have other tokens, at least.
+        exchanged_bytes: that a GPU of any stage receives of those that have other tokens, at least.
     """
 
     batch: int

@@ -38,6 +38,15 @@ def test_a_pipeline_shows_the_stage_where_fewest_fit(opened: Opened):
     assert "reads its weights for each part" in " ".join(one.value for one in at.markdown)
 
 
+def test_what_a_gpu_receives_is_that_of_its_stage(opened: Opened):
+    """Of 61 layers stage 1 has 31 and stage 2 the rest."""
+    at = opened(PAGE, plan_pipeline="2", plan_dcp="8")
+    layers = 31 if "GPU of stage 1" in speech(at) else 30
+    received = layers * 7 * (128 // 8) * ((576 + 512) * 2 + 8 * 4)
+    said = f"the GPU drawn receives at least {received / 2**20:.2f} MiB from the others"
+    assert said in plain(speech(at))
+
+
 def test_the_cache_of_mtp_layers_is_held_where_a_model_has_them(opened: Opened):
     at = opened(PAGE, plan_mtp="1")
     assert lead(at)[0] == f"{floor(room() / (62 * 576 * CONTEXT))} sequences"

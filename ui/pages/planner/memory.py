@@ -161,11 +161,11 @@ def _stages(view: View) -> str:
 
 def _dealt(view: View) -> str:
     """Say what dealing out tokens costs; "" where they are not dealt out."""
-    plan, on = view.plan, view.plan.fullest.placing
-    if plan.context_ranks == 1:
+    on = view.plan.fullest.placing
+    if on.context_ranks == 1:
         return ""
-    received = exchanged_bytes(plan.model, on.ranks, plan.context_ranks) / plan.pipeline
-    said = {"n": count(plan.context_ranks), "bytes": tied_size(float(received))}
+    received = exchanged_bytes(on.model, on.ranks, on.context_ranks)
+    said = {"n": count(on.context_ranks), "bytes": tied_size(float(received))}
     return t("planner.dealt_tokens", **said)
 
 
