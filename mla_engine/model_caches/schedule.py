@@ -51,8 +51,9 @@ def kinds(keys: Keys, row: Mapping[str, Any]) -> list[str]:
 
 def _bounds(keys: Keys, name: str) -> bool:
     """Tell if there is a window, and a shorter one than the context (Phi-4-mini's is longer)."""
-    if keys.get(name) in (None, False, True):
-        return keys.get(name) is True
+    given = keys.get(name)
+    if given in (None, 0) or given is True:
+        return given is True
     return keys.max_context is None or keys.whole(name) < keys.max_context
 
 

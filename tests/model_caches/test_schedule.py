@@ -35,6 +35,14 @@ def test_exaone_says_a_pattern_as_letters_or_as_a_period(said: dict, kinds: str)
     assert [layer.kind for layer in read(config).layers] == expected
 
 
+@pytest.mark.parametrize("window", [1, 2])
+def test_the_shortest_window_is_one_like_any_other(window: int):
+    sizes = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
+    config = {"model_type": "mistral", "hidden_size": 32, "sliding_window": window} | sizes
+    for layer in read(config).layers:
+        assert (layer.kind, layer.parts[0].length) == ("window", window)
+
+
 def test_glm_lists_the_choices_that_its_frequency_and_offset_give():
     by_rule = {name: said for name, said in GLM_5_2.items() if name != "indexer_types"}
     assert read(by_rule).layers == read(GLM_5_2).layers
