@@ -60,9 +60,15 @@ class Symbol:
     instead: str | None = None
     steps: dict[str, Step] = field(default_factory=dict)
 
-    def step(self, form: str | None = None) -> Step:
-        """Return its computation in this form; weights and h have none."""
-        return self.steps.get(form) or next(iter(self.steps.values()), Step())
+    def step(self, form: str | None = None, *, sinks: bool = False) -> Step:
+        """Return its computation in this form; weights and h have none.
+
+        Args:
+            form: by default the first that has one.
+            sinks: whether heads have a sink, with which some tensors arise otherwise.
+        """
+        own = self.steps.get(f"{form} with sinks") if sinks else None
+        return own or self.steps.get(form) or next(iter(self.steps.values()), Step())
 
     @property
     def formula(self) -> str:

@@ -132,6 +132,13 @@ def test_sources_come_before_what_they_feed(layer: torch.nn.Module, trace: Trace
     assert set(seen) - used - told == {"u"}, "everything but these is used"
 
 
+def test_a_formula_names_the_sink_where_there_is_one() -> None:
+    for config in (GROUPED, SINKS):
+        step = SYMBOLS["attention"].step("grouped", sinks=config.sinks)
+        assert ("sink" in step.formula, "sink" in step.inputs) == (config.sinks, config.sinks)
+        assert SYMBOLS["k"].step("grouped", sinks=config.sinks) == SYMBOLS["k"].step("grouped")
+
+
 def test_cached_symbols_are_what_the_caches_hold() -> None:
     cached = {code for code, symbol in SYMBOLS.items() if symbol.cached}
     of_states = {"S", "q_D_pre", "k_D_pre", "v_D_pre"}

@@ -72,6 +72,12 @@ def test_attention_maps_writes_out_a_word_and_the_sink(shown, layer):
         assert ("The sink has no key" in " ".join(prose(app))) == (key == TOKENS)
 
 
+def test_attention_maps_writes_the_sink_into_the_formula_of_the_attention(shown):
+    for code, named in (("attention", True), ("k", False)):
+        [formula] = shown("pages/attention_maps.py", map_tensor=code).latex
+        assert (r"\mathrm{sink}" in formula.value) == named
+
+
 def test_the_sink_is_named_where_all_heads_look_at_it_most(opened, models):
     """Its logit is raised until it takes all."""
     sunk = lambda own: {n: x + 50 * n.endswith("sinks") for n, x in own.items()}  # noqa: E731

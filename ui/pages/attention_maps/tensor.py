@@ -29,7 +29,7 @@ def draw(view: View) -> None:
     if view.missing:
         st.caption(t("attention_maps.no_such_tensor", wanted=view.missing, shown=view.tensor))
     symbol = SYMBOLS[view.tensor]
-    made = symbol.step(view.maps.run.form).formula
+    made = symbol.step(view.maps.run.form, sinks=view.maps.run.sinks).formula
     st.latex(f"{symbol.latex} = {made}" if made else symbol.latex)
     prose.say(_shape(view))
     _chart(view)
