@@ -119,7 +119,8 @@ def pool(model: Model, storage: Storage, log: Logged) -> Pool | None:
     rows = _row_bytes(model, storage, log)
     if FULL not in kinds or any(len(each) > 1 for each in rows.values()):
         return None
-    return _grouped(kinds, model, storage, log)
+    each = {kind: sizes.pop() for kind, sizes in rows.items()}
+    return _grouped(kinds, model, log, each)
 
 
 def _alike(model: Model, storage: Storage, log: Logged) -> Pool:
@@ -156,14 +157,15 @@ def _row_bytes(model: Model, storage: Storage, log: Logged) -> dict[str, set[Fra
     return found
 
 
-def _grouped(kinds: Counter[str], model: Model, storage: Storage, log: Logged) -> Pool | None:
-    """Return groups of equally many layers, in blocks of the bytes of the widest."""
+def _grouped(
+    kinds: Counter[str], model: Model, log: Logged, row: Mapping[str, Fraction]
+) -> Pool | None:
+    """Return groups of equally many layers, in blocks of the bytes of the widest row."""
     fewest, most = min(kinds.values()), max(kinds.values())
     layers = most if most < NEARLY * fewest else fewest
     groups = {kind: ceil(Fraction(n, layers)) for kind, n in kinds.items()}
     padding = layers * sum(groups.values()) - sum(kinds.values())
     shape = {"layers": layers, "groups": groups, "padding": padding}
-    row = {kind: next(iter(each)) for kind, each in _row_bytes(model, storage, log).items()}
     if STATE in kinds:
         latents = next(layer.kind for layer in model.groups if of_kind(layer) == FULL)
         multiple = ALIGNED.get(latents, BASE)

@@ -234,9 +234,13 @@ def _stages(found: Mapping[str, Any]) -> Iterator[list[str]]:
     """Return a table of the stages, where there are several."""
     if found["pipeline"] > 1:
         rows = [
-            (str(n), str(one["layers"]), size(one["weight_bytes_each"]), size(held))
+            (
+                str(n),
+                str(one["layers"]),
+                size(one["weight_bytes_each"]),
+                size(one["sequence_bytes_each"]),
+            )
             for n, one in enumerate(found["stages"], start=1)
-            for held in [one["sequence_bytes_each"]]
         ]
         yield _table(("stage", "layers", "weights of a GPU", "cache of one sequence"), rows)
 

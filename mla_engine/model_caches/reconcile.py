@@ -86,7 +86,7 @@ class Reconciled:
         """What lies between the counted bytes and those of the log, without what is left."""
         return [term for term in self._terms() if term.n_bytes]
 
-    @property
+    @cached_property
     def rest(self) -> Term | None:
         """What is left: within whole blocks and the log's digits, or not explained."""
         if self.implied is None:
