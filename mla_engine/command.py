@@ -111,6 +111,8 @@ def _explain(asked: argparse.Namespace) -> str:
     for name, value in given.items():
         if isinstance(value, int):
             checks.whole(name, value, most=2**40)
+        elif isinstance(value, float):
+            checks.positive(name, value)
     log = engine_log.with_flags(log, given)
     return asked.form(explain_report.figures(found, log, asked.kv))
 

@@ -51,7 +51,7 @@ class Logged:
         caching: whether prefixes are kept; speculative: the method that drafts tokens.
         alike: whether windows are kept as full attention is.
         fraction: share of a GPU's memory that the engine may take; model: as the log names it.
-        unread: lines that speak of the cache and were not understood or not used.
+        unread: lines that speak of the cache and were not understood or not used, the first few.
     """
 
     engine: str | None = None
@@ -186,14 +186,14 @@ def parse(text: str) -> Logged:
     if len(text) > MOST_LETTERS:
         raise UncountedError("long_log", most=MOST_LETTERS)
     found: dict[str, Any] = {}
-    unread = []
+    unread: dict[str, None] = {}
     for line in filter(HINTS.search, text.splitlines()):
         if not _take(line, found) and SPEAKS.search(line) and not COUNTED.search(line):
-            unread.append(line.strip()[:MOST_LINE])
+            unread[line.strip()[:MOST_LINE]] = None
     if found and "engine" not in found:
         engines = {SGLANG: OF_SGLANG, VLLM: OF_VLLM}
         found["engine"] = next((name for name, sign in engines.items() if sign.search(text)), None)
-    return Logged(**found, unread=tuple(dict.fromkeys(unread)))
+    return Logged(**found, unread=tuple(unread)[:MOST_UNREAD])
 
 
 def _take(line: str, found: dict[str, Any]) -> bool:

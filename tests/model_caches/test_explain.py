@@ -10,7 +10,7 @@ import pytest
 
 from mla_engine.command import REFUSED, main
 from mla_engine.model_caches import MODELS, explain_report
-from mla_engine.model_caches.engine_log import MOST_LETTERS, parse
+from mla_engine.model_caches.engine_log import MOST_LETTERS, MOST_UNREAD, parse
 from mla_engine.model_caches.sources import of_published
 
 GIB = 2**30
@@ -171,6 +171,12 @@ def test_what_is_not_understood_or_comes_later_is_named(explain):
     assert found["unread"] == [odd, "GPU KV cache size: 815,072 tokens"]
 
 
+def test_of_many_lines_that_are_not_understood_the_first_are_named(explain):
+    odd = [f"Mamba Cache is allocated, {n}" for n in range(50)]
+    lines = "\n".join([PAIRS.format(gib=46.8, tokens=715_072), *odd, *odd])
+    assert explain("kimi-k2-thinking", lines)["unread"] == odd[:MOST_UNREAD]
+
+
 def test_of_several_ranks_the_smallest_size_decides(explain):
     ranks = "Available KV cache memory: 46.90 GiB\nAvailable KV cache memory: 46.80 GiB\n"
     found = explain("kimi-k2-thinking", f"{ranks}GPU KV cache size: 715,072 tokens")
@@ -184,6 +190,8 @@ def test_of_several_ranks_the_smallest_size_decides(explain):
         (("--log", "/no/such.log"), "is no file that can be read"),
         (("--tokens", "0"), "tokens (0) must be"),
         (("--tokens", "9", "--kv", "int3"), "int3"),
+        (("--tokens", "9", "--concurrency", "nan"), "concurrency (nan) must be"),
+        (("--tokens", "9", "--concurrency", "inf"), "concurrency (inf) must be"),
     ],
 )
 def test_what_cannot_be_is_refused(capsys, arguments, said):
