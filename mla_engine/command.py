@@ -13,7 +13,14 @@ from pathlib import Path
 
 from mla_engine import checks, devices, lengths
 from mla_engine.devices import GPUS, Device
-from mla_engine.model_caches import engine_log, explain_report, plan_report, report, sources
+from mla_engine.model_caches import (
+    engine_log,
+    explain_report,
+    pipeline,
+    plan_report,
+    report,
+    sources,
+)
 from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.models import MODELS
 from mla_engine.model_caches.planner import OVERHEAD, Plan
@@ -84,6 +91,8 @@ def _cache(asked: argparse.Namespace) -> str:
 def _plan(asked: argparse.Namespace) -> str:
     found = sources.find(asked.source, asked.revision, weighed=True)
     checks.non_negative("overhead_gib", asked.overhead_gib)
+    if asked.mtp:
+        pipeline.refuse_mtp(found.model, found.name)
     plan = Plan(
         model=found.model,
         storage=storage(asked.kv, found.storage),

@@ -83,8 +83,8 @@ def test_a_plan_has_its_stages_parts_and_what_is_exchanged(plan: Run):
         (("gemma-3-27b", "--gpus", "8", "--dcp", "2"), "a window of them, which no engine"),
         (("llama-3-70b", "--gpus", "8", "--dcp", "2"), "8 KV heads, so at most 1"),
         (("deepseek-v3", "--gpus", "8", "--pipeline", "3"), "multiple of pipeline"),
-        (("llama-3-70b", "--mtp"), "has no MTP layers"),
-        (("glm-5.3-flash", "--mtp"), "of which kind the MTP layers"),
+        (("llama-3-70b", "--mtp"), "Llama-3-70B has no MTP layers"),
+        (("glm-5.3-flash", "--mtp"), "of which kind the MTP layers of GLM-5.3-Flash are"),
     ],
 )
 def test_both_refuse_what_engines_do_not(cache: Run, plan: Run, words: tuple, said: str):

@@ -215,6 +215,9 @@ def _plan(
 ) -> Plan:
     """Return the plan of a model; `mtp` where the switch is not taken as it stands."""
     s = settings()
+    drafting = s["plan_mtp"] if mtp is None else mtp
+    if drafting:
+        refuse_mtp(found.model, found.name)
     if not (parameters or found.parameters):
         _placings(found)  # what cannot be placed is refused before a number is asked for
         raise UnsizedError(found)
@@ -225,7 +228,7 @@ def _plan(
         data=s["plan_data"],
         pipeline=s["plan_pipeline"],
         context_ranks=s["plan_dcp"],
-        mtp=s["plan_mtp"] if mtp is None else mtp,
+        mtp=drafting,
         **found.weights(parameters, active),
         gpu=s["plan_gpu"],
         context=s["plan_context"],
@@ -241,8 +244,6 @@ def _placings(found: Found) -> list[Placing]:
         RefusedError: what cannot be placed so.
     """
     s = settings()
-    if s["plan_mtp"]:
-        refuse_mtp(found.model, found.name)
     parts = parted(found.model, s["plan_pipeline"])
     on = {"gpus": s["plan_tensor"] * s["plan_data"], "data": s["plan_data"]}
     on |= {"storage": storage(s["plan_kv"]), "context_ranks": s["plan_dcp"]}
