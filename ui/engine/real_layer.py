@@ -1,6 +1,6 @@
 """A layer of a real checkpoint in the place of seeded weights, as the reader chooses it.
 
-Nothing of a checkpoint is opened here: workers do that, in processes of their own.
+Nothing of a stranger's checkpoint is opened here: workers do that, in processes of their own.
 Pages that can show one say so in their `Page`; the others take no notice of the choice.
 """
 
@@ -19,7 +19,7 @@ from mla_engine.drawn import drawn
 from mla_engine.layer import AttentionLayer
 from mla_engine.mechanism import Variant
 from mla_engine.refusals import Phrase, RefusedError
-from ui.engine import folders, shared_cache
+from ui.engine import folders, shared_cache, whole_model
 from ui.engine.workers import access, limits
 from ui.engine.workers.access import Place
 from ui.engine.workers.pool import ask
@@ -106,6 +106,8 @@ def inputs(loaded: RealLayer) -> HiddenStates:
     """
     check_text(loaded.text)
     where, first = place(loaded), replace(loaded, layer=0)
+    if whole_model.is_own(where.folder) and not loaded.activations:
+        return whole_model.inputs(loaded.text, loaded.layer)
     every = None
     if loaded.layer and not loaded.activations:
         every = inputs_of_layers.peek(first, plan(first).n_layers)
@@ -125,6 +127,8 @@ def attention(
     Raises:
         CheckpointError, MemoryBudgetError: as `checkpoints.load_attention`.
     """
+    if whole_model.is_own(place(loaded).folder):
+        return whole_model.attention(loaded.layer, heads, dtype, device)
     given = {"layer": loaded.layer, "heads": heads, "dtype": str(dtype).removeprefix("torch.")}
     config, weights = ask("attention", place(loaded), limits.of_reading(), **given)
     return mechanisms.of(config).layer.of_weights(config, weights, heads, dtype, device)
@@ -151,6 +155,8 @@ def inputs_of_layers(loaded: RealLayer, n_layers: int) -> Mapping[int, torch.Ten
         CheckpointError, MemoryBudgetError: as `inputs`.
     """
     check_text(loaded.text)
+    if whole_model.is_own(place(loaded).folder):
+        return whole_model.inputs_of_layers(loaded.text, n_layers)
     given = {"text": loaded.text, "n_layers": n_layers}
     return ask("inputs_of_layers", place(loaded), limits.of_reading(), **given)
 

@@ -1,0 +1,207 @@
+"""The app's own real model, whole and once in this process, and what it makes of a text.
+
+It was made here from a file whose hash is known, and so it is read in this process; what belongs to
+others is read by workers. All that is computed waits for its turn and lies in the shared cache.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import torch
+
+from mla_engine import budget
+from mla_engine.checkpoints import CheckpointError, HiddenStates
+from mla_engine.checkpoints.tokens import Tokens, cut
+from mla_engine.heads import with_heads
+from mla_engine.language_model import BlockTrace, generate
+from mla_engine.language_model.heads import HeadScores
+from mla_engine.language_model.reading import Reading, by_turns, layer_of, read
+from mla_engine.language_model.real import RealModel, load_real
+from mla_engine.language_model.text_heads import repeat_scores, sentence_scores
+from mla_engine.layer import AttentionLayer
+from ui.engine import queue, real_model, shared_cache
+from ui.engine.folders import inside
+from ui.settings.visit import once_per_run
+
+WEIGHTS = "model.safetensors"
+WIDER = 2  # float32, in which it is held, against the float16 that is stored
+ROOM = 1.2  # of memory, in times of the model: its largest part lies there twice while it is read
+MOST_TOKENS = 256  # of a text that is read with all its maps
+MOST_STREAMED = 512  # of one of which only what enters the layers is kept
+
+Key = tuple[Path, int]  # its folder, and when its weights were written
+Ids = tuple[int, ...]
+P, R = ParamSpec("P"), TypeVar("R")
+
+
+@once_per_run
+def key() -> Key | None:
+    """Return the key of the model; None where there is none, or no room to hold it whole."""
+    room = min(shared_cache.cache().budget_bytes, budget.limit_bytes())
+    if name := real_model.source():
+        folder = inside(name)
+        with suppress(OSError):
+            found = (folder / WEIGHTS).stat()
+            if ROOM * WIDER * found.st_size <= room:
+                return folder, found.st_mtime_ns
+    return None
+
+
+def is_own(folder: Path | None) -> bool:
+    """Tell whether this folder is the model's, and it can be held whole."""
+    return folder is not None and (own := key()) is not None and own[0] == folder
+
+
+def model() -> RealModel:
+    """Return the model in float32; the first who asks waits some seconds until it is read.
+
+    Raises:
+        CheckpointError, FullError: its folder is damaged or away; the line is full.
+    """
+    return _in_turn(_model, key())
+
+
+def tokens(text: str, most: int = MOST_TOKENS) -> Tokens:
+    """Return the pieces of a text, as the model's own tokenizer cuts it.
+
+    Raises:
+        CheckpointError: an empty text, or one of more pieces than `most`.
+    """
+    found = cut(model().config.tokenizer, text)
+    if len(found.ids) > most:
+        raise CheckpointError("text_tokens", given=len(found.ids), most=most)
+    return found
+
+
+def reading(ids: Ids) -> Reading:
+    """Return what passes between the layers, all maps, and the logits after every piece.
+
+    Raises:
+        FullError, MemoryBudgetError: in the engine's words.
+    """
+    return _in_turn(_reading, key(), ids)
+
+
+def layer(ids: Ids, number: int) -> BlockTrace:
+    """Return every intermediate of one layer in a text; errors as `reading`."""
+    reading(ids)
+    return _in_turn(_layer, key(), ids, number)
+
+
+def inputs(text: str, number: int) -> HiddenStates:
+    """Return what enters the attention of a layer, as a worker reads it of any model.
+
+    Raises:
+        CheckpointError, MemoryBudgetError, FullError: as `tokens` and `reading`.
+    """
+    found = tokens(text, MOST_STREAMED)
+    short = len(found.ids) <= MOST_TOKENS
+    x = reading(found.ids).x if short else _in_turn(_stream, key(), found.ids)
+    return HiddenStates(
+        h=model().blocks[number].before_attention(x[number]),
+        ids=found.ids,
+        tokens=found.tokens,
+        positions=tuple(range(len(found.ids))),
+        origin="prefix" if number else "embedding",
+    )
+
+
+def inputs_of_layers(text: str, n_layers: int) -> Mapping[int, torch.Tensor]:
+    """Return what enters the attention of each of the first layers; errors as `inputs`."""
+    return {number: inputs(text, number).h for number in range(n_layers)}
+
+
+def attention(
+    number: int,
+    heads: tuple[int, ...] | None,
+    dtype: torch.dtype,
+    device: torch.device | str,
+) -> AttentionLayer:
+    """Return a layer's attention, or these heads of it, with the model's own weights.
+
+    Raises:
+        CheckpointError, FullError: as `model`.
+    """
+    return with_heads(model().blocks[number].attention, heads, None, dtype, device)
+
+
+def scores(ids: Ids) -> HeadScores:
+    """Return the scores of all heads in a text; errors as `reading`."""
+    return sentence_scores(reading(ids))
+
+
+def fresh_scores() -> HeadScores:
+    """Return the scores of all heads on fresh texts of random pieces, each said twice."""
+    return _in_turn(_fresh_scores, key())
+
+
+def written(
+    ids: Ids,
+    count: int,
+    temperature: float = 0.0,
+    seed: int = 0,
+    progress: Callable[[int], object] = lambda _done: None,
+) -> Ids:
+    """Return the pieces that the model writes after a text, through its cache.
+
+    Args:
+        ids: of the text.
+        count: pieces to write.
+        temperature: 0 takes the likeliest.
+        seed: of the draws.
+        progress: called with how many are written; may raise to stop.
+
+    Raises:
+        FullError, MemoryBudgetError: in the engine's words.
+    """
+    return _in_turn(_written, key(), ids, count, temperature, seed, progress)
+
+
+def _in_turn(work: Callable[P, R], *arguments: P.args) -> R:
+    """Return a result of the shared cache; what is not there is made in a turn of the queue."""
+    found = work.peek(*arguments)
+    if found is None:
+        with queue.turn():  # before the key is locked: nobody waits in his turn for one who waits
+            found = work(*arguments)
+    return found
+
+
+@shared_cache.cached
+def _model(own: Key) -> RealModel:
+    shared_cache.evict_for(int(WIDER * (own[0] / WEIGHTS).stat().st_size))
+    with torch.inference_mode(False):  # it lives on outside of the run that asks first
+        return load_real(own[0])
+
+
+@shared_cache.cached
+def _reading(own: Key, ids: Ids) -> Reading:
+    return read(_model(own), torch.tensor([ids]))
+
+
+@shared_cache.cached
+def _stream(own: Key, ids: Ids) -> torch.Tensor:
+    with torch.no_grad():
+        return torch.stack([trace.x for trace in by_turns(_model(own), torch.tensor([ids]))])
+
+
+@shared_cache.cached
+def _layer(own: Key, ids: Ids, number: int) -> BlockTrace:
+    return layer_of(_model(own), _reading(own, ids), number)
+
+
+@shared_cache.cached
+def _fresh_scores(own: Key) -> HeadScores:
+    return repeat_scores(_model(own))
+
+
+@shared_cache.cached(key=lambda *given: given[:5])
+def _written(
+    own: Key, ids: Ids, count: int, temperature: float, seed: int, progress: Callable
+) -> Ids:
+    found = []
+    for step in generate(_model(own), torch.tensor([ids]), count, temperature, seed):
+        found.append(int(step.token))
+        progress(len(found))
+    return tuple(found)
