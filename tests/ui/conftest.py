@@ -142,13 +142,6 @@ def llama(demo: str) -> str:
     return str(folder)
 
 
-@pytest.fixture
-def own_model(llama: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Let the small grouped model stand in for the app's own real model, and return its folder."""
-    monkeypatch.setattr("ui.engine.real_model.NAMES", (llama,))
-    return llama
-
-
 @pytest.fixture(scope="session")
 def hybrids(demo: str) -> dict[str, str]:
     """Save small models with three layers of a state before one of MLA, and the same tokenizer."""

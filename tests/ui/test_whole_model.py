@@ -26,7 +26,14 @@ def theirs(llama):
 
 
 @pytest.fixture
-def ids(own_model):
+def own_llama(llama, monkeypatch):
+    """Let the small grouped model stand in for the app's own, and return its folder."""
+    monkeypatch.setattr("ui.engine.real_model.NAMES", (llama,))
+    return llama
+
+
+@pytest.fixture
+def ids(own_llama):
     return whole_model.tokens(TEXT).ids
 
 
@@ -37,12 +44,12 @@ def of_workers(loaded: RealLayer):
 @torch.no_grad()
 @pytest.mark.parametrize("layer", range(LAYERS))
 def test_what_enters_a_layer_is_what_a_worker_reads_and_transformers_computes(
-    own_model, theirs, layer
+    own_llama, theirs, layer
 ):
     entered = []
     norm = theirs.model.layers[layer].input_layernorm
     hook = norm.register_forward_hook(lambda _module, _args, h: entered.append(h))
-    loaded = RealLayer(own_model, "", layer, TEXT)
+    loaded = RealLayer(own_llama, "", layer, TEXT)
     found, read = real_layer.inputs(loaded), of_workers(loaded)
     theirs(torch.tensor([found.ids]))
     hook.remove()
@@ -54,9 +61,9 @@ def test_what_enters_a_layer_is_what_a_worker_reads_and_transformers_computes(
     assert torch.equal(real_layer.inputs_of_layers(loaded, LAYERS)[layer], found.h)
 
 
-def test_a_layers_heads_have_the_weights_of_the_file(own_model, theirs):
+def test_a_layers_heads_have_the_weights_of_the_file(own_llama, theirs):
     heads, kept = (5, 2), slice(16 * 0, 16 * 1)  # of 8, four to a key and value head
-    layer = real_layer.attention(RealLayer(own_model, "", 1), heads, torch.float64, "cpu")
+    layer = real_layer.attention(RealLayer(own_llama, "", 1), heads, torch.float64, "cpu")
     attention = theirs.model.layers[1].self_attn
     rows = attention.q_proj.weight.unflatten(0, (8, 16)).double()
     assert torch.equal(layer.W_Q, rows[list(heads)])
@@ -87,10 +94,10 @@ def test_what_it_writes_is_what_transformers_writes(ids, theirs):
     assert drawn != whole_model.written(ids, WRITTEN, 1.0, seed=2)
 
 
-def test_it_is_read_once_until_its_file_is_written_again(own_model):
+def test_it_is_read_once_until_its_file_is_written_again(own_llama):
     first = whole_model.model()
     assert whole_model.model() is first
-    weights = Path(own_model) / whole_model.WEIGHTS
+    weights = Path(own_llama) / whole_model.WEIGHTS
     before = weights.stat().st_mtime_ns
     os.utime(weights, ns=(before, before + 1))
     assert whole_model.model() is not first
@@ -104,31 +111,31 @@ def test_heads_are_scored_on_the_text_and_on_fresh_ones(ids):
     assert here.table[1, 3, here.kinds.index("first")] == pytest.approx(float(maps[1:, 0].mean()))
 
 
-def test_no_model_of_others_is_held(own_model, demo):
+def test_no_model_of_others_is_held(own_llama, demo):
     others = RealLayer(demo, "", 1, TEXT)
     assert not whole_model.is_own(real_layer.place(others).folder)
     assert torch.equal(real_layer.inputs(others).h, of_workers(others).h)
     assert not whole_model.is_own(None)
 
 
-def test_workers_read_it_where_there_is_no_room_for_all_of_it(own_model, monkeypatch):
-    size = (Path(own_model) / whole_model.WEIGHTS).stat().st_size
+def test_workers_read_it_where_there_is_no_room_for_all_of_it(own_llama, monkeypatch):
+    size = (Path(own_llama) / whole_model.WEIGHTS).stat().st_size
     monkeypatch.setattr("mla_engine.budget.limit_bytes", lambda: 2 * size)
     assert whole_model.key() is None
-    loaded = RealLayer(own_model, "", 1, "The moon looked at the cat.")
+    loaded = RealLayer(own_llama, "", 1, "The moon looked at the cat.")
     assert torch.equal(real_layer.inputs(loaded).h, of_workers(loaded).h)
 
 
-def test_without_its_weights_there_is_none(own_model, tmp_path, monkeypatch):
-    bare = shutil.copytree(own_model, Path(own_model).parent / "bare")
+def test_without_its_weights_there_is_none(own_llama, tmp_path, monkeypatch):
+    bare = shutil.copytree(own_llama, Path(own_llama).parent / "bare")
     (bare / whole_model.WEIGHTS).unlink()
     monkeypatch.setattr("ui.engine.real_model.NAMES", (str(bare),))
     assert whole_model.key() is None
     shutil.rmtree(bare)
 
 
-def test_longer_texts_pass_through_without_their_maps(own_model):
-    loaded = RealLayer(own_model, "", 1, "the moon " * 140)
+def test_longer_texts_pass_through_without_their_maps(own_llama):
+    loaded = RealLayer(own_llama, "", 1, "the moon " * 140)
     found = real_layer.inputs(loaded)
     assert whole_model.MOST_TOKENS < len(found.ids) <= whole_model.MOST_STREAMED
     torch.testing.assert_close(found.h, of_workers(loaded).h, atol=1e-5, rtol=1e-5)
