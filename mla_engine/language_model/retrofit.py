@@ -3,7 +3,11 @@
 Retrofit: W_K over W_V of all heads become a product, [m,d] = basis [m,r] coordinates [r,d], so
 that the r numbers coordinates h could be cached in the place of keys and values. Norms, biases and
 the rotation are the model's own and come after, as they do without a latent. IntoMLA: each layer
-becomes a layer of MLA (`studies.transmla`).
+becomes a layer of MLA (`studies.transmla`). `averaged` is the older way to as small a cache:
+the KV heads become one, their mean.
+
+A fit may be to texts of the made-up language, or to the second moments (`moments`) of what enters
+each layer as a model reads any text.
 """
 
 from collections.abc import Sequence
@@ -17,13 +21,14 @@ from mla_engine import checks, mechanisms
 from mla_engine.grouped import GroupedConfig
 from mla_engine.language_model.accuracy import run_of
 from mla_engine.language_model.model import LanguageModel
+from mla_engine.language_model.moments import roots
 from mla_engine.language_model.texts import Text
 from mla_engine.layer import AttentionLayer
 from mla_engine.refusals import RefusedError
 from mla_engine.studies.compression import joint
 from mla_engine.studies.transmla import Conversion, converted
 
-__all__ = ["IntoMLA", "Retrofit", "grouped_layers"]
+__all__ = ["IntoMLA", "Retrofit", "averaged", "grouped_layers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +69,30 @@ class Retrofit:
             directions = torch.linalg.eigh(made.mT @ made).eigenvectors.flip(1)
             kept = directions[:, : min(stacked.shape)]
             parts.append((kept, kept.mT @ stacked))
+        return cls(model, tuple(parts))
+
+    @classmethod
+    @torch.no_grad()
+    def by_moments(cls, model: LanguageModel, moments: Tensor) -> "Retrofit":
+        """Return the latents that come closest to the keys and values of what enters each layer.
+
+        Keys and values are brought to one size first (`studies.compression.joint`).
+
+        Args:
+            model: of MHA, GQA or MQA.
+            moments: [layers,d,d], as `moments` finds them.
+
+        Raises:
+            ValueError: a model that has a latent already.
+        """
+        pairs = zip(grouped_layers(model), roots(moments), strict=True)
+        parts = []
+        for layer, h in pairs:
+            found = joint(*(weight.double() for weight in _weights(layer)), h.unsqueeze(0))
+            of_keys = found.shapes[0][0] * found.shapes[0][1]
+            basis = found.factors.basis.clone()
+            basis[:of_keys] /= found.balance
+            parts.append((basis, found.factors.coordinates))
         return cls(model, tuple(parts))
 
     @property
@@ -130,6 +159,24 @@ class IntoMLA:
         pairs = zip(layers, _inputs(model, texts), strict=True)
         return cls(model, tuple(converted(layer, h.unsqueeze(0)) for layer, h in pairs))
 
+    @classmethod
+    @torch.no_grad()
+    def by_moments(cls, model: LanguageModel, moments: Tensor) -> "IntoMLA":
+        """Convert layer by layer so that keys and values of what enters each lose least.
+
+        Args:
+            model: of MHA, GQA or MQA.
+            moments: [layers,d,d], as `moments` finds them.
+
+        Raises:
+            ValueError: as `by_texts`.
+        """
+        pairs = zip(grouped_layers(model), roots(moments), strict=True)
+        return cls(
+            model,
+            tuple(converted(layer, h.to(layer.dtype).unsqueeze(0)) for layer, h in pairs),
+        )
+
     @property
     def most(self) -> int:
         """The rank from which the latents lose nothing."""
@@ -147,10 +194,26 @@ class IntoMLA:
             ValueError: a rank that there is not.
         """
         checks.whole("rank", rank, least=1, most=self.most)
-        config = replace(self.model.config, attention=self.layers[0].config(rank))
-        made = LanguageModel(config, dtype=self.model.W_E.dtype)
-        own = {name: w for name, w in self.model.state_dict().items() if ".attention." not in name}
-        made.load_state_dict(own, strict=False)
+        made = deepcopy(self.model)
         for block, layer in zip(made.blocks, self.layers, strict=True):
             block.attention = layer.layer(rank)
+        made.config = replace(self.model.config, attention=self.layers[0].config(rank))
+        made.mechanism = mechanisms.of(made.config.attention)
         return made
+
+
+@torch.no_grad()
+def averaged(model: LanguageModel) -> LanguageModel:
+    """Return the model with the mean of all KV heads in each one's place: MQA (arXiv 1911.02150).
+
+    Their keys and values are one, so that a cache of one KV head would hold them; how heads are
+    made one before more training, as in arXiv 2305.13245.
+
+    Raises:
+        ValueError: a model that has a latent already.
+    """
+    made = deepcopy(model)
+    for layer in grouped_layers(made):
+        for weight in _weights(layer):
+            weight.copy_(weight.mean(0, keepdim=True).expand_as(weight))
+    return made

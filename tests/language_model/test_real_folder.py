@@ -7,8 +7,10 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from mla_engine.language_model import generate
+from mla_engine.language_model.moments import moments
 from mla_engine.language_model.reading import layer_of, read
 from mla_engine.language_model.real import load_real
+from mla_engine.language_model.retrofit import Retrofit
 from mla_engine.language_model.text_heads import repeat_scores
 
 FOLDER = Path(__file__).parents[2] / "models" / "smollm2-135m-instruct"
@@ -79,3 +81,12 @@ def test_its_heads_do_what_they_are_known_for(ours, tokens):
     best = dict(zip(scores.kinds, scores.table.flatten(0, 1).argmax(0).tolist(), strict=True))
     assert divmod(best["induction"], 9) == (18, 6)
     assert divmod(best["previous"], 9) == (16, 0)
+
+
+@torch.no_grad()
+def test_with_a_latent_of_full_size_it_is_the_same_model(ours, tokens):
+    """Fitted to this very text, 384 numbers lose nothing, though the text has far fewer words."""
+    found = Retrofit.by_moments(ours, moments(ours, [tokens], ["even"])["even"])
+    assert found.most == 384
+    wanted = ours.logits(tokens)
+    torch.testing.assert_close(found.cut(384).logits(tokens), wanted, atol=1e-4, rtol=0)
