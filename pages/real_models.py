@@ -6,7 +6,7 @@ from ui.engine import real_model
 from ui.frame import page
 from ui.pages.real_models import PAGE, families, kind_of, sentences, uploads
 from ui.pages.real_models import view as views
-from ui.parts import maps, prose, real_layer
+from ui.parts import maps, prose, reader, real_layer, real_sentences
 from ui.words.text import t
 
 with page.frame(PAGE) as frame:
@@ -19,7 +19,7 @@ with page.frame(PAGE) as frame:
     if view:
         kind = kind_of(view)
         prose.lead(*kind.lead(), kind.look())
-        sentences.examples(view.loaded)
+        real_sentences.buttons(sentences.EXAMPLES)
     else:
         prose.say(t("real_models.look_empty"))
 
@@ -30,6 +30,8 @@ with page.frame(PAGE) as frame:
             prose.say(kind.of_head())
             kind.cell()
         real_layer.controls(own_place=True)
+        if real_model.reads():
+            reader.licence()
         uploads.activations()
     if view:
         with pictures:

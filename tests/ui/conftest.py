@@ -14,10 +14,11 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import figures
 from tests import patience
 from tests.ui import trained_models
-from ui.engine import shared_cache
+from ui.engine import real_model, shared_cache
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "assets" / "trained"
+OWN = real_model.NAMES  # of the app's own real model, before a test changes them
 REAL_LAYER, REAL_TEXT = 1, "The cat sat on the mat and looked at the moon."
 
 
@@ -140,6 +141,29 @@ def llama(demo: str) -> str:
     LlamaForCausalLM(LlamaConfig(**sizes, vocab_size=800)).save_pretrained(folder)
     shutil.copy(Path(demo) / "tokenizer.json", folder)
     return str(folder)
+
+
+@pytest.fixture(scope="session")
+def own_saved(llama: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Save a small model of as many layers as the app's own real model has."""
+    from transformers import LlamaConfig, LlamaForCausalLM  # takes a second
+
+    folder = tmp_path_factory.mktemp("own")
+    config = LlamaConfig.from_pretrained(llama, num_hidden_layers=30)
+    config.initializer_range = 0.2  # so that heads differ
+    torch.manual_seed(6)
+    LlamaForCausalLM(config).save_pretrained(folder)
+    shutil.copy(Path(llama) / "tokenizer.json", folder)
+    return folder
+
+
+@pytest.fixture
+def own_model(models: Path, own_saved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Put it where the app's own real model lies."""
+    monkeypatch.setattr("ui.engine.real_model.NAMES", OWN)
+    shutil.copytree(own_saved, models / OWN[0])
+    yield str(models / OWN[0])
+    shutil.rmtree(models / "models")
 
 
 @pytest.fixture(scope="session")

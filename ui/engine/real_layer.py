@@ -58,7 +58,7 @@ def chosen() -> RealLayer | None:
 def named() -> RealLayer | None:
     """Return the layer that the settings name, also where it cannot be read; None for no layer."""
     s, page = state.settings(), visit().page
-    source = s["source"] or page.opens().get("source")
+    source = state.source()
     if not (source and page.real_layers):
         return None
     text = s["text"] or t("real_layer.example")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from mla_engine.checkpoints import real_model
 from ui.engine.folders import is_folder
+from ui.settings import state
 from ui.settings.server import server
 from ui.settings.visit import once_per_run
 
@@ -29,6 +30,11 @@ def folder() -> Path:
 def source() -> str:
     """Return how links name it: in the app's models/ or in another folder; "" where it is not."""
     return next(filter(is_folder, NAMES), "")
+
+
+def reads() -> bool:
+    """Tell whether it reads on this page, opened with or named."""
+    return state.source() in NAMES
 
 
 def share() -> float:

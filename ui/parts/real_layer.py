@@ -4,10 +4,11 @@ import streamlit as st
 
 from mla_engine.budget import MemoryBudgetError
 from mla_engine.checkpoints import Plan
-from ui.engine import real_layer
+from ui.engine import real_layer, real_model
 from ui.engine.folders import is_folder
 from ui.parts.control import control
 from ui.settings import state
+from ui.settings.opening import opened_with
 from ui.settings.visit import visit
 from ui.words.numbers import count, size
 from ui.words.text import refusal, safe, t
@@ -75,9 +76,9 @@ def controls(*, own_place: bool = False) -> None:
     """
     loaded = real_layer.named()
     with st.expander(t("real_layer.title"), expanded=own_place or loaded is not None):
-        control("source", placeholder=visit().page.opens().get("source", EXAMPLE))
+        control("source", placeholder=opened_with().get("source", EXAMPLE))
         if loaded:
-            _choices()
+            _choices(own_place=own_place)
             return
         if not own_place:
             demo_button()
@@ -92,14 +93,15 @@ def _planned() -> Plan | None:
         return None
 
 
-def _choices() -> None:
+def _choices(*, own_place: bool) -> None:
     if found := _planned():
         st.caption(t("real_layer.plan", family=found.family, size=size(found.n_bytes)))
         for note in found.notes:
             st.caption(t(f"real_layer.note_{note.replace(' ', '_')}", **_limits(found)))
         _layer(found)
     control("revision", placeholder="main")
-    control("text", placeholder=t("real_layer.example"), height=100)
+    if own_place or not (real_model.reads() and visit().page.opens()):  # with a box of its own
+        control("text", placeholder=t("real_layer.example"), height=100)
     control("activations")
     if state.settings()["source"]:  # and not what the page opens with
         own = dict.fromkeys(("source", "revision", "text", "activations"), "")

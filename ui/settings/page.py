@@ -69,7 +69,8 @@ class Page:
         settings: what it adds to the settings of a link.
         mechanisms: keys of those whose variants and ways it shows.
         sizes: whether the chip above it has the preset picker and the sliders of the sizes.
-        opens: settings that it opens with where no source is named, with a source of its own.
+        opens: settings that it opens with where no other model is named, with a source of its own.
+        empty: whether it shows nothing without a source: only another source is another model.
         real_layers: "any", or the key of a mechanism, where a real layer can stand in for them.
         every_kind: whether it shows a real layer of a kind, too, that is not offered for any sizes.
         trained: whether the trained models read the shared sentence there; where it has sizes, one
@@ -91,6 +92,7 @@ class Page:
     mechanisms: tuple[str, ...] = field(default_factory=every)
     sizes: bool = True
     opens: Callable[[], Mapping[str, object]] = dict
+    empty: bool = False
     real_layers: str = ""
     every_kind: bool = False
     trained: bool = False

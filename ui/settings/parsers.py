@@ -58,6 +58,7 @@ class Setting:
         write: writes an option, by default with its text, a number with its separators.
         personal: whether it stays out of links.
         follows: gives its default for a preset, once another than the app's is chosen.
+        another_model: whether a link that names it means another model than the app's own real one.
         texts: where its texts begin, "rope.pair" for the setting "rope_pair"; set at registration.
     """
 
@@ -69,6 +70,7 @@ class Setting:
     write: Callable[[Any], str] | None = None
     personal: bool = False
     follows: Callable[[str], object] | None = None
+    another_model: bool = False
     texts: str = ""
 
     def can_be(self, value: object) -> bool:

@@ -9,7 +9,8 @@ VARIANTS = mechanisms.offered()
 
 
 def _size(name: str, default: int) -> Setting:
-    return Setting(default, parsers.SIZES[name], "select_slider", f"common.{name}")
+    parse, label = parsers.SIZES[name], f"common.{name}"
+    return Setting(default, parse, "select_slider", label, another_model=True)
 
 
 # Sizes as DeepSeek-V2-Lite has them: real, and all heads run on a laptop. d_latent_q 0 is none.
@@ -19,8 +20,8 @@ SHARED = {
         "en", one_of(*LANGUAGES), "segmented_control", "common.language", write=LANGUAGES.get
     ),
     # Of the trained models: on a page of only sizes those below stand for them.
-    "preset": Setting(TRAINED, preset, "selectbox", "common.preset"),
-    "variant": Setting("mla", one_of(*VARIANTS), "selectbox"),
+    "preset": Setting(TRAINED, preset, "selectbox", "common.preset", another_model=True),
+    "variant": Setting("mla", one_of(*VARIANTS), "selectbox", another_model=True),
     "d_model": _size("d_model", 2048),
     "n_heads": _size("n_heads", 16),
     "n_kv_heads": _size("n_kv_heads", 8),
@@ -29,15 +30,20 @@ SHARED = {
     "d_latent_kv": _size("d_latent_kv", 512),
     "d_latent_q": _size("d_latent_q", 0),
     "d_rope": _size("d_rope", 64),
-    "seed": Setting(0, whole(0, 9999), "number_input", "attention_maps.seed"),
-    "stop": Setting(0, whole(0, 99)),  # a step of the story; 0 is none
+    "seed": Setting(0, whole(0, 9999), "number_input", "attention_maps.seed", another_model=True),
+    # A step of the story, which is told of the made-up language; 0 is none.
+    "stop": Setting(0, whole(0, 99), another_model=True),
     "lecture": Setting(False, flag, personal=True),
     "room": Setting("", room, personal=True),  # the class that the reader is in
     # The sentence that the trained models read, and the layer that is shown.
-    "sentence": Setting("", known, "text_area"),
-    "trained_layer": Setting(1, whole(0, 1), "segmented_control", "trained_layer.layer"),
+    "sentence": Setting("", known, "text_area", another_model=True),
+    "trained_layer": Setting(
+        1, whole(0, 1), "segmented_control", "trained_layer.layer", another_model=True
+    ),
+    # They read, also where a page opens with the app's own real model.
+    "made_up": Setting(False, flag, another_model=True),
     # A real model's layer in the place of seeded weights; an empty source is none.
-    "source": Setting("", words(200), "text_input", "real_layer.location"),
+    "source": Setting("", words(200), "text_input", "real_layer.location", another_model=True),
     "revision": Setting("", words(100), "text_input", "real_layer.revision"),
     "layer": Setting(0, whole(0, 999), "selectbox"),
     "text": Setting("", words(2000), "text_area", "real_layer.text"),
@@ -49,5 +55,5 @@ SHARED = {
 }
 SIZES = tuple(parsers.SIZES)
 CARRIED = "lecture", "room"  # what is the reader's own goes along wherever a way leads
-TRAINED_LAYER = ("sentence", "trained_layer")
+TRAINED_LAYER = ("sentence", "trained_layer", "made_up")
 REAL_LAYER = ("source", "revision", "layer", "text", "activations")

@@ -4,13 +4,15 @@ So a link, a reload and the Back button restore a page. `read` runs before any w
 what differs from the defaults into the URL; `ui.parts.control` draws widgets.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
 import streamlit as st
 
 from ui.settings import address, shared
+from ui.settings.opening import opened_with, opening, plain
 from ui.settings.page import Note, Page
 from ui.settings.parsers import as_text, says
 from ui.settings.rooms import PAGES, SETTINGS, short
@@ -51,19 +53,12 @@ def defaults(preset: str) -> dict[str, Any]:
         every |= {name: one.follows(preset) for name, one in SETTINGS.items() if one.follows}
     of_preset = {name: value for name, value in implied(preset).items() if name in IMPLIED}
     lang = {"lang": browser if browser in LANGUAGES else "en"}
-    return every | of_preset | lang | _opening()
+    return every | of_preset | lang | opening()
 
 
-def opened_with() -> Mapping[str, object]:
-    """Return what the page opens with, its source too; nothing where another one is named."""
-    page = PAGES.get(st.session_state.get("page", ""))
-    named = st.session_state.get("settings", {}).get("source")
-    return {} if named or page is None else page.opens()
-
-
-def _opening() -> dict[str, object]:
-    """Return the defaults of the page alone: what it opens with, but for the source itself."""
-    return {name: value for name, value in opened_with().items() if name != "source"}
+def source() -> str:
+    """Return the real model that is named, or else the one that the page opens with."""
+    return str(settings()["source"] or opened_with().get("source", ""))
 
 
 @once_per_run  # every text asks, and Streamlit takes as long to find them as to write one
@@ -118,8 +113,19 @@ def _told() -> dict[str, str]:
 
 
 def write() -> None:
+    """Put the settings into the URL after a change.
+
+    Who has left the model that the page opens with stays with another, also by settings that are
+    usual: only `choose_reader` and a reset lead back.
+    """
+    if not (st.session_state.get("opening") or PAGES[st.session_state.page].empty) and opening():
+        settings()["made_up"] = True
+    _write()
+
+
+def _write() -> None:
     """Put the settings into the URL; what a page opened with alone does not go along to another."""
-    was, now = st.session_state.get("opening", {}), _opening()
+    was, now = st.session_state.get("opening", {}), opening()
     for name in was.keys() | now.keys():
         if settings()[name] == was.get(name, SETTINGS[name].default):
             settings()[name] = now.get(name, SETTINGS[name].default)
@@ -131,42 +137,59 @@ def write() -> None:
 
 
 def read(page: str) -> list[Note]:
-    """Take over what the URL says if it is not what was last written; notes tell what changed."""
+    """Take over what the URL says if it is not what was last written; notes tell what changed.
+
+    What a page opens with may come while it is shown: it is taken up at once only where nothing
+    else is there to see.
+    """
     session, url = st.session_state, st.query_params.to_dict()
     moved = session.get("page") not in (None, page)
     session.page = page
     known, leaves = "written" in session, moved or settings()["stop"]
+    stays, opens = known and not moved and not is_history_navigation(), PAGES[page].opens()
+    if not stays or PAGES[page].empty or not opens:
+        session.opens = opens
     ours = known and leaves and url == session.get("links")  # of the navigation, drawn before
     if ours and not in_story():
         settings()["stop"] = 0  # a reader who goes elsewhere leaves the story
-        write()  # a fragment changed a setting
+        _write()  # a fragment changed a setting
         return []
-    if known and not moved and not is_history_navigation():
-        return []  # what was last written: the browser may not have heard of it when it asked
+    if stays:  # what was last written: the browser may not have heard of it when it asked
+        if session.get("opening", {}) != opening():
+            _write()
+        return []
     visit().asked = frozenset(url)
     notes = _load(url)
-    write()
+    _write()
     return notes
 
 
 def _load(url: dict[str, str]) -> list[Note]:
     notes = [Note(name, text, None) for name, text in url.items() if name not in SETTINGS]
-    usual = defaults(settings()["preset"])
-    for name, setting in SETTINGS.items():
+    first, page = plain(), PAGES[st.session_state.page]  # what the others' defaults follow
+    settings().update(first)
+    notes += _taken(url, "preset") + _taken(url, *first.keys() - {"preset"})
+    if first.keys() & url.keys() - {"made_up"} and opening() and not page.empty:
+        settings()["made_up"] = True  # by a link that names a model which is the usual one
+    notes += _taken(url, *SETTINGS.keys() - first.keys())
+    st.session_state.opening = opening()
+    places = {name: place for place, name in enumerate(SETTINGS)}
+    return sorted(notes, key=lambda note: places.get(note.name, -1))
+
+
+def _taken(url: dict[str, str], *names: str) -> list[Note]:
+    """Set these as the URL says, or by default; notes on what cannot be."""
+    notes, usual = [], defaults(settings()["preset"])
+    for name in names:
         value = usual[name]
         if name in url:
-            try:
-                value = setting.parse(url[name])
-            except ValueError:
-                value = usual[name]
+            with suppress(ValueError):
+                value = SETTINGS[name].parse(url[name])
             if not says(url[name], value):
                 notes.append(Note(name, url[name], value))
             elif len(given := dict.fromkeys(st.query_params.get_all(name))) > 1:
                 notes.append(Note(name, ", ".join(given), value))
         settings()[name] = value
-        if name in ("preset", "source"):  # what the others' defaults follow
-            usual = defaults(settings()["preset"])
-    st.session_state.opening = _opening()
     return notes
 
 
@@ -209,8 +232,16 @@ def reset(page: Page | None = None) -> None:
         own = {shared.REAL_LAYER: page.real_layers, shared.TRAINED_LAYER: page.trained}
         names += [n for n in SHARED if page.sizes and n not in sum(own, ())]
         names += [name for several, there in own.items() if there for name in several]
-        names += page.opens()
+        names += [*page.opens(), "made_up"] if page.opens() else []
     _restore(names)
+
+
+def choose_reader(*, made_up: bool) -> None:
+    """Let the made-up language read, or the app's own real model: as the page begins with it."""
+    page = PAGES[st.session_state.page]
+    st.session_state.opens = page.opens()
+    settings()["made_up"] = made_up
+    _restore({*plain(), *shared.REAL_LAYER, *page.opens()} - {"made_up"})
 
 
 def renew(page: Page) -> None:
@@ -218,15 +249,17 @@ def renew(page: Page) -> None:
     _restore([*SHARED, *page.settings])
 
 
-def _restore(names: list[str]) -> None:
+def _restore(names: Iterable[str]) -> None:
     s = settings()
     usual = defaults(s["preset"])
     following = [name for name, one in SETTINGS.items() if one.follows and s[name] == usual[name]]
     if "preset" in names:  # first: the others' defaults follow it
         s["preset"] = SETTINGS["preset"].default
     restored = {*names, *following} - {"lang", *CARRIED}
+    s.update({name: value for name, value in plain().items() if name in restored})
     usual = defaults(s["preset"])
-    change(**{name: usual[name] for name in restored})
+    s.update({name: usual[name] for name in restored})
+    _write()
 
 
 def go(page: str, **values: object) -> None:
@@ -241,12 +274,14 @@ def go(page: str, **values: object) -> None:
 def _as_written(page: str, values: dict[str, object]) -> dict[str, str]:
     """Return what `write` makes of these settings there, so that the history gets nothing more."""
     session = st.session_state
-    present, here, opening = dict(settings()), session.page, session.get("opening", {})
-    session.page = page
+    present, here = dict(settings()), session.page
+    before = {name: session.get(name, {}) for name in ("opening", "opens")}
+    session.page, session.opens = page, PAGES[page].opens()
     _load({name: as_text(value) for name, value in values.items()})
     written = query()
     settings().update(present)
-    session.page, session.opening = here, opening
+    session.page = here
+    session.update(before)
     return written
 
 

@@ -1,8 +1,7 @@
 """The page with the app's own real model: what it opens with, its links, its sentences."""
 
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
@@ -19,29 +18,9 @@ from ui.pages.real_models.sentences import EXAMPLES
 
 PAGE, OTHER = "pages/real_models.py", "pages/rope.py"
 OPENED = EXAMPLES["induction"]
+LAYER, HEAD = OPENED.shows["layer"], OPENED.shows["map_head"]
 NAMES = real_model.NAMES
 OWN, ELSEWHERE = NAMES
-
-
-@pytest.fixture(scope="module")
-def saved(llama: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Save a small model of as many layers as the page's opening needs."""
-    folder = tmp_path_factory.mktemp("own")
-    config = LlamaConfig.from_pretrained(llama, num_hidden_layers=OPENED.layer + 2)
-    config.initializer_range = 0.2  # so that heads differ
-    torch.manual_seed(6)
-    LlamaForCausalLM(config).save_pretrained(folder)
-    shutil.copy(Path(llama) / "tokenizer.json", folder)
-    return folder
-
-
-@pytest.fixture
-def own(models: Path, saved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Put it where the app's own model lies."""
-    monkeypatch.setattr("ui.engine.real_model.NAMES", NAMES)
-    shutil.copytree(saved, models / OWN)
-    yield str(models / OWN)
-    shutil.rmtree(models / "models")
 
 
 def maps_of(folder: str, text: str, layer: int) -> tuple[list[int], torch.Tensor]:
@@ -65,29 +44,29 @@ def shows(app, folder: str, text: str, layer: int, head: int) -> None:
     assert chart.values(0, "z")[seen] == pytest.approx(values[seen], abs=5e-6)
 
 
-def test_it_opens_with_the_apps_own_model(opened, own):
+def test_it_opens_with_the_apps_own_model(opened, own_model):
     app = opened(PAGE)
     assert plain(statement(app)).startswith("Layer 17 of smollm2-135m-instruct: 8 heads read")
-    shows(app, own, OPENED.text, 17, OPENED.map_head)
+    shows(app, own_model, OPENED.text, 17, HEAD)
     assert not app.warning
     assert not app.query_params.keys() & {"source", "text", "map_head"}
 
 
-def test_its_link_opens_the_same_for_somebody_else(opened, own):
+def test_its_link_opens_the_same_for_somebody_else(opened, own_model):
     link = link_of(opened(PAGE, map_head="0"))
     assert (link["source"], link["text"], link["map_head"]) == (OWN, OPENED.text, "0")
     app = opened(PAGE, **link)
     assert statement(app).startswith("Layer 17 of smollm2")
-    shows(app, own, OPENED.text, 17, 0)
-    shutil.rmtree(own)
+    shows(app, own_model, OPENED.text, 17, 0)
+    shutil.rmtree(own_model)
     missing = opened(PAGE, **link)
     assert f"{OWN} cannot be shown" in plain(missing.error[0].value)
     assert not missing.get("plotly_chart")
 
 
-def test_it_is_found_where_a_server_puts_it(opened, models, saved, monkeypatch):
+def test_it_is_found_where_a_server_puts_it(opened, models, own_saved, monkeypatch):
     monkeypatch.setattr("ui.engine.real_model.NAMES", NAMES)
-    shutil.copytree(saved, real_model.folder())
+    shutil.copytree(own_saved, real_model.folder())
     try:
         app = opened(PAGE)
         assert plain(statement(app)).startswith("Layer 17 of smollm2-135m-instruct: 8 heads read")
@@ -96,14 +75,14 @@ def test_it_is_found_where_a_server_puts_it(opened, models, saved, monkeypatch):
         shutil.rmtree(models / ELSEWHERE)
 
 
-def test_a_text_for_which_a_link_has_no_room_is_left_out_of_it(opened, own):
+def test_a_text_for_which_a_link_has_no_room_is_left_out_of_it(opened, own_model):
     app = opened(PAGE, text="猫" * 400)
     assert "text" not in link_of(app)
     assert link_of(app)["source"] == OWN
     assert "“text”" in app.warning[0].value
 
 
-def test_a_source_that_is_named_opens_as_without_it(opened, own, demo):
+def test_a_source_that_is_named_opens_as_without_it(opened, own_model, demo):
     app = opened(PAGE, source=demo)
     assert "In layer 0 of it's a demo" in statement(app)
     assert app.session_state["settings"]["text"] == ""
@@ -111,7 +90,7 @@ def test_a_source_that_is_named_opens_as_without_it(opened, own, demo):
     assert statement(app).startswith("Layer 0 of smollm2")
 
 
-def test_it_stays_on_its_page(opened, own):
+def test_it_stays_on_its_page(opened, own_model):
     app = opened(PAGE)
     app.query_params.clear()
     app.switch_page(OTHER).run()
@@ -121,7 +100,7 @@ def test_it_stays_on_its_page(opened, own):
     assert not app.error
 
 
-def test_another_model_is_opened_at_its_first_layer(opened, own, demo):
+def test_another_model_is_opened_at_its_first_layer(opened, own_model, demo):
     app = opened(PAGE)
     app.text_input(key="source:en").set_value(demo).run()
     assert "In layer 0 of it's a demo" in statement(app)
@@ -130,16 +109,17 @@ def test_another_model_is_opened_at_its_first_layer(opened, own, demo):
 
 
 @pytest.mark.parametrize("name", ["previous", "code"])
-def test_an_example_brings_its_sentence_head_and_cell(opened, own, name):
+def test_an_example_brings_its_sentence_head_and_cell(opened, own_model, name):
     app, example = opened(PAGE), EXAMPLES[name]
+    shown = SimpleNamespace(**example.shows)
     app.button(key=f"example_{name}").click().run()
-    shows(app, own, example.text, example.layer, example.map_head)
+    shows(app, own_model, example.text, shown.layer, shown.map_head)
     frame = clicked(app, "large").layout["shapes"][0]  # small cells: in pixels around its middle
-    assert (frame["xanchor"], frame["yanchor"]) == (example.map_key, example.map_query)
+    assert (frame["xanchor"], frame["yanchor"]) == (shown.map_key, shown.map_query)
 
 
-def test_what_a_head_does_is_its_best_score_on_the_text(opened, own):
-    ids, maps = maps_of(own, OPENED.text, OPENED.layer)
+def test_what_a_head_does_is_its_best_score_on_the_text(opened, own_model):
+    ids, maps = maps_of(own_model, OPENED.text, LAYER)
     looks = {
         "what came next": lambda q, k: 0 < k < q and ids[k - 1] == ids[q],
         "the same token": lambda q, k: 0 < k < q and ids[k] == ids[q],
@@ -172,12 +152,12 @@ def all_maps(folder: str, ids: list[int]) -> np.ndarray:
     return torch.stack(run.attentions)[:, 0].double().numpy()
 
 
-def test_all_heads_are_scored_and_a_click_opens_one(opened, own, downloads, monkeypatch):
+def test_all_heads_are_scored_and_a_click_opens_one(opened, own_model, downloads, monkeypatch):
     heard = {}
     monkeypatch.setattr("ui.parts.bridge.listen", lambda key, **on: heard.update(on))
     app = opened(PAGE, real_kind="same")
-    ids, _ = maps_of(own, OPENED.text, 0)
-    maps = all_maps(own, ids)
+    ids, _ = maps_of(own_model, OPENED.text, 0)
+    maps = all_maps(own_model, ids)
     places = [[k for k in range(1, q) if ids[k] == ids[q]] for q in range(len(ids))]
     rows = [maps[:, :, q, keys].sum(-1) for q, keys in enumerate(places) if keys]
     expected = np.mean(rows, axis=0)
@@ -206,10 +186,10 @@ def test_all_heads_are_scored_and_a_click_opens_one(opened, own, downloads, monk
         assert asked == {"layer": layer, "map_head": head}
 
 
-def test_beside_a_file_of_activations_all_heads_still_read_the_text(opened, own, models):
+def test_beside_a_file_of_activations_all_heads_still_read_the_text(opened, own_model, models):
     without = clicked(opened(PAGE), "atlas").values(0, "z")
-    ids, _ = maps_of(own, OPENED.text, 0)
-    h = torch.randn(1, len(ids), LlamaConfig.from_pretrained(own).hidden_size)
+    ids, _ = maps_of(own_model, OPENED.text, 0)
+    h = torch.randn(1, len(ids), LlamaConfig.from_pretrained(own_model).hidden_size)
     save_file({"h": h}, models / "h.safetensors")
     app = opened(PAGE, activations="h.safetensors")
     np.testing.assert_array_equal(clicked(app, "atlas").values(0, "z"), without)
@@ -223,11 +203,11 @@ def test_a_model_of_somebody_else_is_scored_when_it_is_asked_for(opened, llama):
     assert clicked(app, "atlas").values(0, "z").shape == (8, 2)
 
 
-def test_in_a_lecture_the_source_rests(opened, own):
+def test_in_a_lecture_the_source_rests(opened, own_model):
     assert [*controls(opened(PAGE, lecture="1"))][:2] == ["layer", "map_head"]
 
 
-def test_a_layer_is_the_same_once_all_were_read(opened, own, monkeypatch):
+def test_a_layer_is_the_same_once_all_were_read(opened, own_model, monkeypatch):
     app = opened(PAGE)
     asked, ask = [], real_layer.ask
 
@@ -237,6 +217,21 @@ def test_a_layer_is_the_same_once_all_were_read(opened, own, monkeypatch):
 
     monkeypatch.setattr("ui.engine.real_layer.ask", noting)
     app.number_input(key="layer:en").set_value(12).run()
-    shows(app, own, OPENED.text, 12, OPENED.map_head)
+    shows(app, own_model, OPENED.text, 12, HEAD)
     assert "inputs" not in asked, "the layers before it did not run again"
     assert "comes from the layers before it (12)" in plain(app.caption[0].value)
+
+
+def test_it_opens_in_full_when_it_has_come(opened, models, own_saved, monkeypatch):
+    monkeypatch.setattr("ui.engine.real_model.NAMES", NAMES)
+    app = opened(PAGE)
+    assert not app.get("plotly_chart")
+    shutil.copytree(own_saved, models / OWN)
+    try:
+        app.run()
+        shows(app, str(models / OWN), OPENED.text, LAYER, HEAD)
+        settings = app.session_state["settings"]
+        assert OPENED.settings.items() <= settings.items()
+        assert not app.query_params.keys() & OPENED.settings.keys()
+    finally:
+        shutil.rmtree(models / "models")

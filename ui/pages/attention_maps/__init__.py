@@ -4,6 +4,8 @@ A text's maps are drawn whole (`whole`), in blocks where it is long (`long`), an
 time where a layer keeps one (`over_time`).
 """
 
+from functools import partial
+
 from mla_engine import ops, rope
 from mla_engine.checkpoints import hidden_states, load_attention
 from mla_engine.studies import long_text
@@ -11,7 +13,9 @@ from mla_engine.studies.words import hidden_states as vectors_of_words
 from mla_engine.symbols import SYMBOLS
 from ui.engine.layers import form_of
 from ui.pages.attention_maps.long import LongView
+from ui.pages.attention_maps.sentences import EXAMPLES
 from ui.pages.attention_maps.view import View, nearest
+from ui.parts import real_sentences
 from ui.parts.snippet import Code, layer, literal, made
 from ui.settings import parsers
 from ui.settings.page import ANY_LAYER, Functions, Page, Recipe
@@ -22,9 +26,11 @@ TEMPERATURES = (0.1, 0.2, 0.5, 0.75, 1.0, 1.5, 2.0, 5.0, 10.0)
 MOST_WORDS = 2**15
 
 SETTINGS = {
-    "map_text": Setting("", sentence, "text_area"),  # empty: the page's own
+    "map_text": Setting("", sentence, "text_area", another_model=True),  # empty: the page's own
     # Made-up words; 0 takes the text.
-    "map_generated": Setting(0, parsers.whole(0, MOST_WORDS), "select_slider", "maps.generated"),
+    "map_generated": Setting(
+        0, parsers.whole(0, MOST_WORDS), "select_slider", "maps.generated", another_model=True
+    ),
     # Heads to run; 0 is as many as take a moment.
     "map_run": Setting(0, parsers.whole(0, 128), "select_slider", "attention_maps.run_heads"),
     "map_head": Setting(0, parsers.whole(0, 127), "number_input"),
@@ -102,6 +108,7 @@ PAGE = Page(
     real_layers=ANY_LAYER,
     every_kind=True,
     trained=True,
+    opens=partial(real_sentences.opens, EXAMPLES),
     lecture=("map_head", "map_query"),
     mend=nearest,
     code=ran,

@@ -2,7 +2,9 @@
 
 import streamlit as st
 
+from ui.engine import real_model
 from ui.engine.model import Model, present
+from ui.pages.attention_maps.sentences import EXAMPLES
 from ui.pages.attention_maps.view import (
     LONGER,
     at_the_answer,
@@ -14,7 +16,7 @@ from ui.pages.attention_maps.view import (
     keeps_a_state,
     nearest,
 )
-from ui.parts import trained_layer
+from ui.parts import reader, real_sentences, trained_layer
 from ui.parts.control import control
 from ui.parts.maps.controls import head_control, text_controls
 from ui.words.numbers import count
@@ -26,7 +28,11 @@ RUN_LADDER = (0, 1, 2, 4, 8, 16, 32, 64, 128)
 def run() -> None:
     """Draw the choice of the text, the layer and one of its heads, of mask and temperature."""
     model = present()
-    if model.trained is None:
+    reader.choice()
+    if real_model.reads():
+        real_sentences.text(EXAMPLES, then=at_the_end)
+        head_control()
+    elif model.trained is None:
         text_controls(chosen(), nearest, longer=LONGER if can_be_long(model) else ())
         _variant_control(model)
         _head(model)

@@ -1,5 +1,7 @@
 """Real models: one attention of a checkpoint, its maps or state, matrices and kinds of heads."""
 
+from functools import partial
+
 from mla_engine.checkpoints import hidden_states, load_attention
 from mla_engine.checkpoints.families import FAMILIES
 from mla_engine.studies.spectra import spectra
@@ -10,6 +12,7 @@ from ui.pages.real_models.kinds import Grouped, Kind, Latent
 from ui.pages.real_models.pooled import Pooled
 from ui.pages.real_models.sinks import Sinks
 from ui.pages.real_models.view import MEASURES, View, mend
+from ui.parts import real_sentences
 from ui.parts.snippet import made
 from ui.settings.page import ANY_LAYER, Functions, Page, Recipe, joined
 from ui.words.text import t
@@ -56,7 +59,8 @@ PAGE = Page(
     order=3,
     settings=joined(matrices.SETTINGS, layers.SETTINGS, atlas.SETTINGS),
     sizes=False,
-    opens=sentences.opens,
+    opens=partial(real_sentences.opens, sentences.EXAMPLES),
+    empty=True,
     real_layers=ANY_LAYER,
     every_kind=True,
     lecture=("source", "layer", "map_head"),

@@ -37,7 +37,7 @@ SETTINGS = {
         AUTO,
         one_of(AUTO, *KINDS),
         "segmented_control",
-        write=lambda kind: t(f"real_models.example_{kind}"),
+        write=lambda kind: t(f"real_sentences.example_{kind}"),
     )
 }
 
@@ -84,7 +84,7 @@ def _draw(view: View, first: RealLayer, n_layers: int) -> None:
         figures.share_map,
         table.T,
         axes=(t("real_models.head"), t("real_models.layer")),
-        name=t(f"real_models.look_{kind}"),
+        name=t(f"real_sentences.look_{kind}"),
         cell=chosen[::-1],
         height=HEIGHT,
         numbers=False,
@@ -93,7 +93,7 @@ def _draw(view: View, first: RealLayer, n_layers: int) -> None:
     layer, head = divmod(int(table.argmax()), table.shape[1])
     values = {"layers": count(n_layers), "heads": count(table.shape[1])}
     values |= {"best": f"{layer}.{head}", "share": share(float(table[layer, head]))}
-    alt = t("real_models.alt_atlas", look=t(f"real_models.look_{kind}"), **values)
+    alt = t("real_models.alt_atlas", look=t(f"real_sentences.look_{kind}"), **values)
     rows = partial(_rows, found)
     charts.show(fig, "chart:atlas", alt=alt, data=rows, file="all_heads.csv", clicks=CELLS)
     if maps is not None:
@@ -147,7 +147,7 @@ def _said(found: HeadScores, kind: str, table: np.ndarray) -> str:
     """Return how many heads give this look more than half, and which give it most."""
     best = _best(table, PRINTED)
     named = [f"{layer}.{head} ({share(float(table[layer, head]))})" for layer, head in best]
-    facts = {"look": t(f"real_models.look_{kind}"), "all": count(table.size)}
+    facts = {"look": t(f"real_sentences.look_{kind}"), "all": count(table.size)}
     facts |= {"many": count(int((table > 0.5).sum())), "best": listed(named)}
     even = share(float(found.even[found.kinds.index(kind)]))
     return t("real_models.atlas_look", even=even, **facts)
@@ -159,7 +159,7 @@ def _rows(found: HeadScores) -> "pd.DataFrame":
     layer, head = np.divmod(np.arange(n_layers * heads), heads)
     columns = {t("real_models.layer"): layer, t("real_models.head"): head}
     kinds = found.table.flatten(0, 1).T.numpy()
-    looks = [t(f"real_models.look_{kind}") for kind in found.kinds]
+    looks = [t(f"real_sentences.look_{kind}") for kind in found.kinds]
     return pd.DataFrame(columns | dict(zip(looks, kinds, strict=True)))
 
 

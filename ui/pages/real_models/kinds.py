@@ -10,10 +10,10 @@ import streamlit as st
 from mla_engine import costs, figures, mechanisms
 from mla_engine.lazy import LazyModule
 from ui.engine import real_layer
-from ui.pages.real_models import atlas, layers, sentences
+from ui.pages.real_models import atlas, layers
 from ui.pages.real_models.matrices import cached, matrices
 from ui.pages.real_models.view import View
-from ui.parts import charts, maps, prose
+from ui.parts import charts, maps, prose, real_sentences
 from ui.words import numbers
 from ui.words.numbers import count, digits, share, size
 from ui.words.text import t
@@ -133,7 +133,11 @@ class Grouped(Kind):
 
     def look(self) -> str:
         """Return what the chosen head does on this text, by its best score."""
-        return sentences.told(self.view) or super().look()
+        loaded, one = self.view.loaded, self.maps.attention[self.maps.place]
+        if loaded.activations:
+            return super().look()
+        ids = real_layer.inputs(loaded).ids
+        return real_sentences.told(ids, one, self.maps.head) or super().look()
 
     def below(self) -> None:
         """Draw all heads of the model, and the way from logits to attention."""

@@ -46,7 +46,7 @@ MOMENT_SECONDS = 20.0
 OWED = "owed"  # in the session
 # What a run that an address leads finds new there, or `Asked` says: all else is a reader's own.
 COMMON = {"settings", "page", "written", "links", "visit", "reached", "guess_links", OWED}
-COMMON |= {"opening", "compression_seen"}  # of which nothing stays on the screen
+COMMON |= {"opening", "opens", "compression_seen"}  # of which nothing stays on the screen
 
 Run = Callable[[ScriptRunner, RerunData], None]
 

@@ -1,0 +1,98 @@
+"""Sentences for the app's own real model, and what a head of it does on the text that it reads.
+
+Each page has five of its own, beside a state of the page that shows something on it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import streamlit as st
+import torch
+
+from mla_engine.language_model.text_heads import looks_in, scores
+from ui.engine import real_model
+from ui.parts.control import control
+from ui.settings import state
+from ui.words.numbers import count, share
+from ui.words.text import t
+
+ALICE = "Alice went to the market and bought a red apple. "
+ALICE += "Then Alice went to the market and bought a green pear."
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence, and the settings that show something on it.
+
+    Args:
+        text: the sentence.
+        shows: values of the page's settings, of the same settings in each of its examples.
+    """
+
+    text: str
+    shows: Mapping[str, object]
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """All that it sets."""
+        return {"text": self.text, **self.shows}
+
+
+Examples = Mapping[str, Example]  # by what they show, as texts name it
+
+
+def opens(examples: Examples) -> dict[str, object]:
+    """Return what a page opens with: the app's own real model and the first sentence, if any."""
+    source, first = real_model.source(), next(iter(examples.values()))
+    return {"source": source} | first.settings if source else {}
+
+
+def text(examples: Examples, then: Callable[[], object]) -> None:
+    """Draw the box of the text that the app's own real model reads, and the examples below it.
+
+    Args:
+        examples: the page's.
+        then: runs after another text was typed.
+    """
+    control("text", label=t("real_sentences.text"), height=80, then=then)
+    buttons(examples)
+
+
+def buttons(examples: Examples) -> None:
+    """Draw a button for each sentence, where the app's own real model reads."""
+    if not real_model.reads():
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="examples"):
+        st.markdown(t("sentences.examples"), width="content")
+        for name, example in examples.items():
+            taken = partial(state.change, activations="", **example.settings)
+            label = t(f"real_sentences.example_{name}")
+            st.button(label, key=f"example_{name}", on_click=taken)
+
+
+def told(tokens: Sequence[int], attention: np.ndarray, head: int) -> str:
+    """Return what a head does on a text, by its best score there; empty for a single token.
+
+    Args:
+        tokens: the text's.
+        attention: the head's map [t,s].
+        head: its number, to name it.
+    """
+    ids, maps = torch.tensor(tokens), torch.tensor(attention)
+    found = scores(ids[None], [maps[None, None]])
+    if not found.kinds:
+        return ""
+    [[name]], [[row]] = found.names(), found.table.tolist()
+    best = row.index(max(row))
+    kind = found.kinds[best]
+    facts = {"head": count(head), "share": share(row[best])}
+    facts |= {"even": share(float(found.even[best])), "queries": count(_queries(ids, kind))}
+    key = f"head_{kind}" if name else "head_unnamed"
+    return t(f"real_sentences.{key}", look=t(f"real_sentences.look_{kind}"), **facts)
+
+
+def _queries(ids: torch.Tensor, kind: str) -> int:
+    """Return how many tokens have something of this kind to look at."""
+    return int(looks_in(ids)[kind].any(-1).sum())
