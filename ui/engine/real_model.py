@@ -1,14 +1,19 @@
-"""The small real model that the server fetches: where it lies, and how far it is."""
+"""The small real model that the server fetches: where it lies, how far it is, if it is whole."""
 
+import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from mla_engine.checkpoints import real_model
-from ui.engine.folders import is_folder
+from mla_engine.checkpoints import CheckpointError, describe, open_checkpoint, real_model
+from mla_engine.checkpoints.tokens import tokenizer_of
+from ui.engine import shared_cache
+from ui.engine.folders import inside, is_folder
 from ui.settings import state
 from ui.settings.server import server
 from ui.settings.visit import once_per_run
 
+LOG = logging.getLogger(__name__)
 NAMES = str(real_model.FOLDER), real_model.FOLDER.name
 
 
@@ -28,13 +33,47 @@ def folder() -> Path:
 
 @once_per_run
 def source() -> str:
-    """Return how links name it: in the app's models/ or in another folder; "" where it is not."""
+    """Return how links name it: in the app's models/ or in another folder; "" where none is whole.
+
+    It was made by this app, and so its files are looked at in this process.
+    """
+    return "" if damage() else named()
+
+
+@once_per_run
+def named() -> str:
+    """Return how links name its folder, whole or not; "" where there is none."""
     return next(filter(is_folder, NAMES), "")
 
 
 def reads() -> bool:
     """Tell whether it reads on this page, opened with or named."""
     return state.source() in NAMES
+
+
+@once_per_run
+def damage() -> CheckpointError | None:
+    """Return what is wrong with its files; None where they are whole, or there are none."""
+    if not named():
+        return None
+    folder = inside(named())
+    with suppress(OSError):
+        found = [(path.name, path.stat()) for path in sorted(folder.iterdir())]
+        return _damage(folder, tuple((name, one.st_size, one.st_mtime_ns) for name, one in found))
+    return None
+
+
+@shared_cache.cached
+def _damage(folder: Path, _files: tuple[tuple[str, int, int], ...]) -> CheckpointError | None:
+    """Return what is wrong with these files, of so many bytes and written then."""
+    try:
+        checkpoint = open_checkpoint(folder)
+        describe(checkpoint, 0)
+        tokenizer_of(checkpoint)
+    except CheckpointError as error:
+        LOG.warning("the small real model in %s is damaged: %.300s", folder, error)
+        return error
+    return None
 
 
 def share() -> float:

@@ -1,16 +1,25 @@
-"""One quiet line in a corner while the small real model is fetched, which counts by itself."""
+"""Whether the small real model is on its way, in a corner, or damaged, above the title."""
 
 import streamlit as st
 
 from ui.engine import real_model
+from ui.settings.opening import of_another_model
+from ui.settings.page import Page
 from ui.words.numbers import count
 from ui.words.text import t
 
 EVERY_SECONDS = 2
 
 
+def tell_damage(page: Page) -> None:
+    """Say that the page would open with the model, whose folder is damaged."""
+    if page.opens is not dict and not of_another_model() and real_model.damage():
+        told = t("navigation.damaged", folder=real_model.named())
+        st.warning(told, icon=":material/info:")
+
+
 def tell() -> None:
-    """Draw the line, where there is something to tell."""
+    """Draw a quiet line while it is fetched, which counts by itself."""
     if real_model.pending():
         with st.container(key="fetching"):
             st.fragment(_line, run_every=EVERY_SECONDS)()

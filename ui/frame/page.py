@@ -89,6 +89,7 @@ def _above(page: Page) -> None:
         fault.tell()
     _tell(changed)
     real_layer.failure()
+    fetching.tell_damage(page)
 
 
 def _listen() -> None:

@@ -14,7 +14,7 @@ from ui.settings.sizes import implied
 
 def opened_with() -> Mapping[str, object]:
     """Return what the page opens with, its source too; nothing where another model is named."""
-    return {} if _of_another_model() else st.session_state.get("opens", {})
+    return {} if of_another_model() else st.session_state.get("opens", {})
 
 
 def opening() -> dict[str, object]:
@@ -28,7 +28,7 @@ def plain() -> dict[str, object]:
     return usual | {n: value for n, value in implied(usual["preset"]).items() if n in usual}
 
 
-def _of_another_model() -> bool:
+def of_another_model() -> bool:
     """Tell whether the settings name another model; of an empty page, another source."""
     s, page = st.session_state.get("settings", {}), PAGES.get(st.session_state.get("page", ""))
     if page is None or page.empty:
