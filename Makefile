@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 UV := build/uv/bin/uv
 LOCKED := --universal --python-version 3.11 --generate-hashes --no-emit-package torch
 
-.PHONY: help install run check test test-all test-touched tools train demo-model real-model screenshots handout lint format lock clean
+.PHONY: help install run check test test-all test-touched tools train measure-real demo-model real-model screenshots handout lint format lock clean
 .DEFAULT_GOAL := help
 
 help:  ## list the commands
@@ -49,6 +49,9 @@ screenshots: tools .venv/ready-to-test  ## take the README's pictures, one a pag
 
 train: .venv/ready  ## train the small models and measure them (OPTIONS='--only mla-0')
 	@OMP_NUM_THREADS=1 $(BIN)/python -m training $(OPTIONS)
+
+measure-real: .venv/ready  ## measure what the real model still says with a smaller cache
+	@OMP_NUM_THREADS=1 $(BIN)/python -m training.real $(OPTIONS)
 
 handout: tools .venv/ready-to-test  ## print the story into build/ (OPTIONS='--lang zh --url https://...')
 	@$(BIN)/python -m ui.handout $(OPTIONS)

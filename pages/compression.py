@@ -7,7 +7,7 @@ import streamlit as st
 from ui.frame import page
 from ui.pages.compression import PAGE, as_mla, broken, errors, queries
 from ui.pages.compression import view as compression
-from ui.parts import prose, questions, sections
+from ui.parts import one_cache, prose, questions, sections
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -41,6 +41,8 @@ with page.frame(PAGE) as frame:
         refused = refusal
         prose.refused(refusal)
 
+    st.subheader(t("one_cache.title"), anchor=False)
+    sections.later("one_cache", partial(one_cache.section, "cmp"), one_cache.HEIGHTS)
     st.subheader(t("compression.section_queries"), anchor=False)
     sections.later("queries", partial(queries.queries, view), (440, 480, 1050))
     frame.view = None if refused else view

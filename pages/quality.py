@@ -8,7 +8,7 @@ from ui.frame import page
 from ui.pages.quality import PAGE, curves, verdict
 from ui.pages.quality.staircase import not_run, staircase
 from ui.pages.quality.view import controls, view
-from ui.parts import prose, questions, sections
+from ui.parts import one_cache, prose, questions, sections
 from ui.words.text import t
 
 with page.frame(PAGE) as frame:
@@ -47,6 +47,8 @@ with page.frame(PAGE) as frame:
             st.subheader(t("quality.section_staircase"), anchor=False)
             prose.say(t("quality.staircase_words"))
             sections.later("quality_staircase", partial(staircase, shown), (500, 500, 560))
+        st.subheader(t("one_cache.title"), anchor=False)
+        sections.later("one_cache", partial(one_cache.section, "quality"), one_cache.HEIGHTS)
         st.subheader(t("quality.section_runs"), anchor=False)
         sections.later("quality_runs", partial(not_run, shown), (420, 420, 620))
     frame.view = shown

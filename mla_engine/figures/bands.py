@@ -9,14 +9,22 @@ from mla_engine.figures.bars import named_rows, totals_at_ends
 from mla_engine.figures.ends import named_lines
 from mla_engine.figures.figure import Figure, figure, titled
 from mla_engine.figures.looks import Look
-from mla_engine.figures.theme import FONT, MASKED, few_ticks, legend_above, line, ticks_at
+from mla_engine.figures.theme import (
+    FONT,
+    MASKED,
+    few_ticks,
+    legend_above,
+    line,
+    ticks_at,
+    upright,
+)
 from mla_engine.figures.theme import level as level_line
 
 HEIGHT = 420
 BESIDE = 0.26  # octaves between marks at one place
 PERCENT = (0, 104)
 THIN = 1.2  # pixels of a line
-LOG_TICKS = [lead * 10**power for power in range(-4, 3) for lead in (1, 2, 5)]
+LOG_TICKS = [lead * 10**power for power in range(-4, 7) for lead in (1, 2, 5)]
 GAP = 2  # percent between a bar's spread and its text
 
 
@@ -112,6 +120,7 @@ def band_lines(
     limits: tuple[float, float] = PERCENT,
     log: bool = False,
     ticks: Sequence[int] | None = None,
+    at: float | None = None,
     height: int = HEIGHT,
 ) -> Figure:
     """Draw means as lines, each with its name at the end.
@@ -124,6 +133,7 @@ def band_lines(
         limits: ends of the y axis.
         log: the y axis is logarithmic.
         ticks: the places of x to print, and no others.
+        at: a place to mark by an upright line.
         height: pixels.
     """
     traces = [
@@ -136,7 +146,7 @@ def band_lines(
     places = np.concatenate([np.asarray(trace["x"], dtype=np.float64) for trace in traces])
     x, y = _axes(titles, float(places.min()), float(places.max()), limits, log=log)
     x |= ticks_at(ticks) if ticks else {}
-    return named_lines(traces, looks, x, y, height=height, beside=True)
+    return named_lines(traces, looks, x, y, height=height, beside=True, shapes=upright(at))
 
 
 def _axes(
@@ -147,7 +157,7 @@ def _axes(
     up = {"range": limits}
     if log:
         up = {"type": "log", "range": np.log10(limits).tolist()}
-        up |= {"tickvals": LOG_TICKS, "ticktext": [f"{tick:g}" for tick in LOG_TICKS]}
+        up |= {"tickvals": LOG_TICKS, "ticktext": [f"{tick:,g}" for tick in LOG_TICKS]}
     return (
         titled(titles[0]) | across | {"fixedrange": True, "showgrid": False},
         titled(titles[1]) | up | {"fixedrange": True},
@@ -170,8 +180,8 @@ def _single(xy: tuple[Sequence[float], Sequence[float]], name: str, its: Look) -
 
 
 def _line(name: str, band: Band, its: Look, title: str, *, bare: bool) -> dict:
-    spread = "(%{customdata[0]:.3g}–%{customdata[1]:.3g})"
-    return line(band.x, band.mean, name, its, f"{title} %{{x}}<br>%{{y:.3g}} {spread}") | {
+    spread = "(%{customdata[0]:,.3r}–%{customdata[1]:,.3r})"
+    return line(band.x, band.mean, name, its, f"{title} %{{x}}<br>%{{y:,.3r}} {spread}") | {
         "mode": "lines" if bare else "lines+markers",
         "cliponaxis": False,
         "customdata": np.stack([band.least, band.most], axis=-1),

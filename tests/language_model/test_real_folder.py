@@ -1,6 +1,8 @@
 """A published model, where it lies here, whole against transformers: 30 layers, heads and words."""
 
+from math import exp
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 import torch
@@ -12,6 +14,9 @@ from mla_engine.language_model.reading import layer_of, read
 from mla_engine.language_model.real import load_real
 from mla_engine.language_model.retrofit import Retrofit
 from mla_engine.language_model.text_heads import repeat_scores
+from training.real.measure import losses
+from training.real.plan import pieces
+from training.real.texts import DOCUMENTATION, TextsError
 
 FOLDER = Path(__file__).parents[2] / "models" / "smollm2-135m-instruct"
 TEXT = (
@@ -90,3 +95,15 @@ def test_with_a_latent_of_full_size_it_is_the_same_model(ours, tokens):
     assert found.most == 384
     wanted = ours.logits(tokens)
     torch.testing.assert_close(found.cut(384).logits(tokens), wanted, atol=1e-4, rtol=0)
+
+
+@torch.no_grad()
+def test_its_perplexity_is_that_of_transformers_own_loop(ours, theirs):
+    """Of pieces of the documentation that `make measure-real` measures."""
+    try:
+        every = pieces(ours, "test", DOCUMENTATION, 2)[:, :256]
+    except TextsError as error:
+        pytest.skip(str(error))
+    wanted = [theirs(one[None], labels=one[None]).loss for one in every]
+    found = exp(fmean(losses(ours, every)))
+    assert found == pytest.approx(float(torch.stack(wanted).mean().exp()), rel=0.005)

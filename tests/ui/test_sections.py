@@ -9,7 +9,7 @@ from ui.frame.story import steps
 from ui.parts import sections
 from ui.settings.rooms import PAGES
 
-HEAVY = {"absorption": 4, "attention_maps": 2, "compression": 3, "compute": 5, "planner": 3}
+HEAVY = {"absorption": 4, "attention_maps": 2, "compression": 4, "compute": 5, "planner": 3}
 SMALL = {"preset": "small"}
 
 

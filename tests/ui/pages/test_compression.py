@@ -47,7 +47,7 @@ LINK |= {name: str(size) for name, size in (SIZES | LATENTS).items()}
 RANDOM = {"cmp_weights": "random"}
 FALLING = {"cmp_weights": "spectrum", "cmp_decay": str(DECAY)}
 WORDS = ("the", "cat", "sat", "on", "the", "mat", "because", "the", "cat", "was", "tired")
-DRAWN = ("errors", "cache", "spectrum", "separate", "as_mla", "queries")
+DRAWN = ("errors", "cache", "spectrum", "separate", "as_mla", "one_cache", "queries")
 ERRORS = {"k": "keys k", "v": "values v", "scores": "scores", "u": "output u"}
 WAYS = {"joint": "joint: one latent", "separate": "separate: two latents"}
 V3 = {"preset": "deepseek-v3", "d_model": "7168", "n_heads": "128", "d_latent_q": "1536"}
@@ -258,7 +258,7 @@ def test_what_training_keeps_of_the_queries(seen, link, width, begins):
     assert chart.alt == f"Query numbers kept for the backward pass, per token: {each}."
     (sentence,) = [text for text in said(at) if text.startswith(begins)]
     assert f"training keeps 72 query numbers per token; with it, {width} if the" in sentence
-    shown = at.table[0].value
+    shown = at.table[-1].value
     assert list(shown.index) == names
     assert list(shown.columns) == [
         "numbers kept per token",
@@ -388,7 +388,7 @@ def test_a_refusal_leaves_the_rest_alive(opened, monkeypatch):
     assert len(at.error) == 1
     assert control(at, "cmp_heads").options == ["1", "2", "4"]  # 8 × 256 rows are many
     verdict = claims.check("C5", config=PRESETS["deepseek-v3"].config)
-    kept = list(at.table[0].value.iloc[:, 0])
+    kept = list(at.table[-1].value.iloc[:, 0])
     wanted = [f"{verdict.value(name):,}" for name in ("before", "kept", "recomputed")]
     assert [kept[0], kept[2], kept[3]] == wanted
     assert (len(at.code), len(at.info)) == (0, 1)
@@ -416,7 +416,7 @@ def test_a_line_that_fills_while_a_page_is_drawn_is_said_below_its_first_picture
     assert statement(at).startswith("9 numbers in place")
     assert "-1 pieces of work are waiting" in refusal(at)
     assert not at.get("progress")
-    assert at.table[0].value.iloc[0, 0] == "72"
+    assert at.table[-1].value.iloc[0, 0] == "72"
 
 
 def test_a_page_without_a_word_on_weights_compresses_what_can_be(opened, real, demo):

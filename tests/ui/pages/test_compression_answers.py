@@ -43,7 +43,7 @@ LINES = {
     "texts": "MHA, cut by real texts",
     "mla": "MLA, its latent cut",
 }
-DRAWN = ("answers", "tasks", "errors", "spectrum", "separate", "as_mla", "queries")
+DRAWN = ("answers", "tasks", "errors", "spectrum", "separate", "as_mla", "one_cache", "queries")
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from mla_engine.studies import compression, merging, training, transmla
 from ui.engine import trained
 from ui.pages.compression import answers
 from ui.pages.compression.view import SETTINGS, View, drawn, mend
+from ui.parts import one_cache
 from ui.parts.snippet import Code, made
 from ui.settings.page import ANY_LAYER, Functions, Page, Recipe, every
 
@@ -18,6 +19,7 @@ ASKED = (
     by_task,
     compression.loss,
     transmla.converted,
+    *one_cache.CODE,
 )
 AS_THEY_ARE = "# the weights as they are"
 CONTENT = "layer = content_attention(layer)\nconfig = layer.config"
@@ -38,6 +40,7 @@ def ran(view: View) -> Functions:
         compression.loss,
         transmla.converted,
         training.query_memory,
+        *one_cache.CODE,
     )
 
 

@@ -3,12 +3,14 @@
 from mla_engine.language_model.study import Study, read
 from mla_engine.language_model.study_rows import read_plan
 from ui.pages.quality.view import EVERY_LOAD, PAIR, SETTINGS, View, mend
+from ui.parts import one_cache
 from ui.settings.page import Functions, Page, Recipe
 
 
 def ran(_view: View) -> Functions:
     """Return what reads the rows and sums them up."""
-    return read, read_plan, Study.of, Study.measured, Study.accuracy, Study.not_run
+    own = read, read_plan, Study.of, Study.measured, Study.accuracy, Study.not_run
+    return own + one_cache.CODE
 
 
 def recipe(view: View) -> Recipe:

@@ -8,6 +8,7 @@ from mla_engine.language_model import study as studies
 from mla_engine.language_model.study import Spread, Study, differ
 from mla_engine.language_model.texts import TASKS
 from ui.engine import shared_cache, trained
+from ui.parts import one_cache
 from ui.parts.control import control
 from ui.settings import state
 from ui.settings.page import Note
@@ -25,7 +26,7 @@ SETTINGS = {
         "segmented_control",
         write=lambda load: t("quality.every") if load == EVERY_LOAD else count(load),
     ),
-}
+} | one_cache.settings("quality")
 PAIR = ("mqa", "mla")  # that cache as much as each other
 FOLDER = trained.FOLDER
 

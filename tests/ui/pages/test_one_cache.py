@@ -1,0 +1,130 @@
+"""One cache, what it still says: on both pages, against numpy on losses that the test writes."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from tests.one_cache_rows import KINDS, LOSSES, rows, write
+from tests.ui.screen import charts, csv, refusal, speech
+from ui.parts import one_cache
+
+PAGE, OTHER = ("pages/quality.py", "quality"), ("pages/compression.py", "cmp")
+REST = ["absorbable", "weights", "the"]
+NAMES = {"latent": "latent by text", "weights": "latent by weights"}
+NAMES |= {"absorbable": "absorbable MLA", "averaged": "heads averaged"}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _rows(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(one_cache, "FILE", write(tmp_path_factory.mktemp("data") / "one_cache.json"))
+        yield
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    """A file that a test may change."""
+    monkeypatch.setattr(one_cache, "FILE", tmp_path / "one_cache.json")
+    return write(one_cache.FILE)
+
+
+def perplexity(*of, kinds=KINDS):
+    """The perplexity of a row, its mean and two standard errors to both sides."""
+    samples = [LOSSES[of][KINDS.index(kind)] for kind in kinds]
+    error = np.sqrt(sum(np.var(s, ddof=1) / len(s) for s in samples)) / len(samples)
+    return np.exp(np.mean([np.mean(s) for s in samples]) + np.array([0, -2, 2]) * error)
+
+
+@pytest.mark.parametrize(
+    ("page", "own", "kind"),
+    [(*PAGE, "both"), (*PAGE, "novels"), (*PAGE, "documentation"), (*OTHER, "novels")],
+)
+def test_the_curves_are_the_perplexities_of_the_rows(seen, page, own, kind):
+    kinds = KINDS if kind == "both" else (kind,)
+    at = seen(page, **{f"{own}_kind": kind}).at
+    (chart,) = (one for one in charts(at) if one.axis("y") == "perplexity")
+    itself = perplexity("whole", 384, (), kinds=kinds)
+    wanted = {
+        "latent": {n: perplexity("latent", n, KINDS, kinds=kinds) for n in (128, 192)},
+        "weights": {128: perplexity("weights", 128, (), kinds=kinds)},
+        "absorbable": {128: perplexity("absorbable", 128, KINDS, kinds=kinds)},
+        "averaged": {128: perplexity("averaged", 128, (), kinds=kinds)},
+    }
+    for way in ("latent", "weights"):
+        wanted[way][384] = itself  # at their full size they are the model
+    assert sorted(chart.names) == sorted(NAMES.values())
+    for way, name in NAMES.items():
+        assert chart.values(name, "x").tolist() == list(wanted[way])
+        mean, least, most = np.array(list(wanted[way].values())).T
+        assert_allclose(chart.values(name, "y"), mean)
+        bar = chart.trace(name)["error_y"]
+        assert_allclose(mean - chart.values(bar, "arrayminus"), least)
+        assert_allclose(mean + chart.values(bar, "array"), most)
+    assert chart.layout["yaxis"]["type"] == "log"
+    assert [shape["x0"] for shape in chart.layout["shapes"]] == [128]
+
+
+def test_each_way_writes_what_was_measured_beside_its_perplexity(seen):
+    at = seen("pages/quality.py").at
+    table = next(one.value for one in at.main.table if "cached" in one.value.columns)
+    assert table["cached"].tolist() == ["384", "128", "128", "128", "128"]
+    assert [text.split()[0] for text in table.iloc[:, 2]] == ["Paris&#46;", "latent", *REST]
+    assert "⏎ It is &#42;large&#42;&#46;" in table.iloc[0, 2]
+    mean, least, most = perplexity("averaged", 128, ())
+    assert table.iloc[-1, 1] == f"{mean:,.0f} ({least:,.0f} to {most:,.0f})"
+
+
+def test_at_another_size_other_words(seen):
+    at = seen("pages/quality.py", quality_kept="192").at
+    table = next(one.value for one in at.main.table if "cached" in one.value.columns)
+    assert table["cached"].tolist() == ["384", "192"]
+    assert "latent 192" in table.iloc[1, 2]
+
+
+def test_the_findings_are_times_the_model_as_it_is(seen):
+    words = speech(seen("pages/quality.py").at)
+    itself = perplexity("whole", 384, ())[0]
+    times = {
+        way: f"{perplexity(way, 128, fit)[0] / itself:#,.3g}".rstrip(".")
+        for way, fit in (("averaged", ()), ("latent", KINDS), ("weights", ()))
+    }
+    assert f"one, {times['averaged']} times that; a latent, {times['latent']} times" in words
+    assert f"by the weights alone, {times['weights']} times" in words
+    assert "and costs more" in words
+    same = f"{perplexity('latent', 128, KINDS)[0]:#.3g}".rstrip(".")
+    assert f"the same for all {same}, by the attention that it gets {same}." in words
+
+
+def test_what_the_pieces_do_not_tell_apart_is_no_finding(opened, file):
+    losses = dict(LOSSES)
+    losses["absorbable", 128, KINDS] = ((3.95, 3.4, 3.6), (3.1, 3.1, 3.25))
+    write(file, points=rows(losses))
+    assert "no clear difference shows here" in speech(opened("pages/quality.py"))
+
+
+def test_fitted_to_one_kind_it_is_measured_on_both(seen):
+    at = seen("pages/quality.py").at
+    table = next(one.value for one in at.main.table if "on novels" in one.value.columns)
+    assert table.index.tolist() == [
+        f"128 numbers, fitted to: {kind}" for kind in (*KINDS, "both kinds")
+    ]
+    for name, fit in zip(table.index, [(KINDS[0],), (KINDS[1],), KINDS], strict=True):
+        for kind in KINDS:
+            mean = perplexity("latent", 128, fit, kinds=(kind,))[0]
+            assert table.loc[name, f"on {kind}"].startswith(f"{mean:#.3g}".rstrip("."))
+
+
+def test_the_table_has_every_row(seen):
+    shown = csv(seen("pages/quality.py").files["mla_one_cache.csv"])
+    assert len(shown) == len(LOSSES) + 1
+    whole = shown.set_index("way").loc["whole"]
+    assert_allclose(
+        whole[["both_mean", "both_least", "both_most"]].astype(float), perplexity("whole", 384, ())
+    )
+
+
+def test_where_nothing_is_measured_the_page_says_so(opened, file):
+    file.unlink()
+    assert "run make measure-real" in refusal(opened("pages/quality.py"))
+    file.write_text("{", "utf-8")
+    assert "one_cache.json is damaged" in refusal(opened("pages/quality.py"))
