@@ -3,6 +3,7 @@
 Installed with the extra `[figures]`. Colours, sizes and labels come from `theme`.
 """
 
+from mla_engine.figures.atlas import Tile, head_atlas, small_maps, tile_under
 from mla_engine.figures.bands import Band, band_bars, band_lines, band_marks
 from mla_engine.figures.bars import bars, ratio_bars
 from mla_engine.figures.cells import cell_at
@@ -37,6 +38,7 @@ __all__ = [
     "Look",
     "Role",
     "Spread",
+    "Tile",
     "TileGrid",
     "attention_map",
     "band_bars",
@@ -49,6 +51,7 @@ __all__ = [
     "crossing",
     "curves",
     "data_flow",
+    "head_atlas",
     "head_shares",
     "head_spread",
     "head_tiles",
@@ -63,9 +66,11 @@ __all__ = [
     "score_map",
     "share_map",
     "shared_limit",
+    "small_maps",
     "span_map",
     "spectrum",
     "symbol_html",
     "symbol_parts",
     "tensor_map",
+    "tile_under",
 ]
