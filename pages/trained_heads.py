@@ -1,48 +1,66 @@
-"""Trained heads: what they look at, and which answers break without one."""
+"""Heads: what those of a real model do, or what breaks in a trained one without some of them."""
 
 from functools import partial
 
 import streamlit as st
 
+from ui.engine import real_layer
 from ui.frame import page
-from ui.pages.trained_heads import PAGE, answers, head_map, heads, training
+from ui.pages.trained_heads import PAGE, answers, head_map, heads, real, training
 from ui.pages.trained_heads.view import view
-from ui.parts import prose, sections
+from ui.parts import prose, reader, sections
 from ui.words.text import t
 
 with page.frame(PAGE) as frame:
-    prose.title(t("trained_heads.title"))
-    shown = None
-    try:
-        with st.spinner(t("trained_heads.running")):
-            shown = view()
-            lead = shown and answers.lead(shown)
-    except ValueError as refusal:
-        prose.refused(refusal)
-    else:
-        if shown is None:
-            st.info(t("trained_heads.none"), icon=":material/model_training:")
+    shown, whole = None, None
+    if real_layer.chosen():
+        prose.title(t("trained_heads.real_title"))
+        try:
+            whole = real.view()
+        except ValueError as refusal:
+            prose.refused(refusal)
         else:
-            prose.lead(*lead, heads.look(shown))
-            left, right = st.columns([5, 4], gap="medium")
-            with right:  # what a press changes is drawn first
-                heads.head_control(shown)
-                answers.controls(shown)
-                if not shown.beside:
+            real.lead(whole)
+        text, who = st.columns([11, 6], gap="medium")
+        with text:
+            real.sentence()
+        with who:
+            reader.choice()
+        if whole:
+            real.draw(whole)
+    else:
+        prose.title(t("trained_heads.title"))
+        reader.choice()
+        try:
+            with st.spinner(t("trained_heads.running")):
+                shown = view()
+                lead = shown and answers.lead(shown)
+        except ValueError as refusal:
+            prose.refused(refusal)
+        else:
+            if shown is None:
+                st.info(t("trained_heads.none"), icon=":material/model_training:")
+            else:
+                prose.lead(*lead, heads.look(shown))
+                left, right = st.columns([5, 4], gap="medium")
+                with right:  # what a press changes is drawn first
+                    heads.head_control(shown)
+                    answers.controls(shown)
+                    if not shown.beside:
+                        answers.draw(shown)
+                with left:
+                    heads.model_control(shown)
+                    if not shown.beside:
+                        heads.draw(shown)
+                    heads.other_controls(shown)
+                if shown.beside:  # needs the whole width
                     answers.draw(shown)
-            with left:
-                heads.model_control(shown)
-                if not shown.beside:
                     heads.draw(shown)
-                heads.other_controls(shown)
-            if shown.beside:  # needs the whole width
-                answers.draw(shown)
-                heads.draw(shown)
-            st.subheader(t("trained_heads.section_map"), anchor=False)
-            sections.later("head_map", partial(head_map.draw, shown), (620, 620, 900))
-            if len(shown.steps) > 1:
-                st.subheader(t("trained_heads.section_training"), anchor=False)
-                sections.later("training", partial(training.draw, shown), (380, 380, 760))
-    frame.view = shown
+                st.subheader(t("trained_heads.section_map"), anchor=False)
+                sections.later("head_map", partial(head_map.draw, shown), (620, 620, 900))
+                if len(shown.steps) > 1:
+                    st.subheader(t("trained_heads.section_training"), anchor=False)
+                    sections.later("training", partial(training.draw, shown), (380, 380, 760))
+    frame.view = whole or shown
 if shown and sections.watched():
     answers.ahead(shown)

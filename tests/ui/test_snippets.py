@@ -20,7 +20,7 @@ from mla_engine.studies.words import words_of
 from tests.checkpoints import pooled_model
 from tests.checkpoints.texts import TEXT, add_tokenizer, folder_of
 from tests.ui.maps import numbers_of
-from tests.ui.screen import prose, statement
+from tests.ui.screen import lead, prose, statement
 from ui.parts import snippet
 from ui.settings.sizes import SMALL_SIZES, sizes_of
 
@@ -236,9 +236,24 @@ def test_a_snippets_seeded_weights_read_a_real_models_inputs(opened, notebook, d
 
 def test_a_grouped_models_snippet_reads_its_checkpoint(opened, notebook, demo):
     folder = str(folder_of("llama", Path(demo).parent))
-    at = page_of(opened, "real_models", code="snippet", source=folder, text=TEXT)
+    cell = {"map_head": "4", "map_query": "5", "map_key": "3"}
+    at = page_of(opened, "real_models", code="snippet", source=folder, text=TEXT, **cell)
     assert statement(at).endswith("6 heads read 2 KV heads")
-    assert_shown(statement(at), last_numbers(at, notebook))
+    assert_shown(headline(at), last_numbers(at, notebook))
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_snippet_of_all_heads_counts_those_with_a_name(opened, notebook, own_model, lang):
+    at = page_of(opened, "trained_heads", code="snippet", source=own_model, text=TEXT, lang=lang)
+    assert "repeat_scores" in at.code[0].value
+    assert_shown(lead(at)[0], last_numbers(at, notebook))
+
+
+def test_the_snippet_of_another_models_heads_reads_its_text(opened, notebook, demo):
+    folder = str(folder_of("llama", Path(demo).parent))
+    link = {"source": folder, "text": TEXT, "real_layers": "1"}
+    at = page_of(opened, "trained_heads", code="snippet", **link)
+    assert_shown(lead(at)[0], last_numbers(at, notebook))
 
 
 @pytest.mark.parametrize("layer", [0, 1], ids=["window", "full"])

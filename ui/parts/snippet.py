@@ -43,6 +43,8 @@ ENGINE = {  # where what a snippet may use is to be imported from
         "without_rotary_key",
     },
     "mla_engine.language_model.heads": {"head_scores"},
+    "mla_engine.language_model.real": {"load_real"},
+    "mla_engine.language_model.text_heads": {"repeat_scores", "scores"},
     "mla_engine.language_model.questions": {"Questions"},
     "mla_engine.language_model.retrofit": {"Retrofit"},
     "mla_engine.language_model.sparse": {"RULES", "Sparse", "answered"},

@@ -7,12 +7,10 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save_file
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-from mla_engine.figures import TileGrid
 from tests.ui.controls import controls
-from tests.ui.screen import charts, clicked, component, csv, plain, said, statement
+from tests.ui.screen import clicked, component, plain, said, statement
 from ui.engine import real_layer, real_model
 from ui.pages.real_models.sentences import EXAMPLES
 
@@ -46,7 +44,7 @@ def shows(app, folder: str, text: str, layer: int, head: int) -> None:
 
 def test_it_opens_with_the_apps_own_model(opened, own_model):
     app = opened(PAGE)
-    assert plain(statement(app)).startswith("Layer 17 of smollm2-135m-instruct: 8 heads read")
+    assert "layer 17, head 5 of smollm2-135m-instruct, where 8 heads read" in plain(statement(app))
     shows(app, own_model, OPENED.text, 17, HEAD)
     assert not app.warning
     assert not app.query_params.keys() & {"source", "text", "map_head"}
@@ -56,7 +54,7 @@ def test_its_link_opens_the_same_for_somebody_else(opened, own_model):
     link = link_of(opened(PAGE, map_head="0"))
     assert (link["source"], link["text"], link["map_head"]) == (OWN, OPENED.text, "0")
     app = opened(PAGE, **link)
-    assert statement(app).startswith("Layer 17 of smollm2")
+    assert "layer 17, head" in statement(app)
     shows(app, own_model, OPENED.text, 17, 0)
     shutil.rmtree(own_model)
     missing = opened(PAGE, **link)
@@ -69,7 +67,9 @@ def test_it_is_found_where_a_server_puts_it(opened, models, own_saved, monkeypat
     shutil.copytree(own_saved, real_model.folder())
     try:
         app = opened(PAGE)
-        assert plain(statement(app)).startswith("Layer 17 of smollm2-135m-instruct: 8 heads read")
+        assert "layer 17, head 5 of smollm2-135m-instruct, where 8 heads read" in plain(
+            statement(app)
+        )
         assert link_of(app)["source"] == ELSEWHERE
     finally:
         shutil.rmtree(models / ELSEWHERE)
@@ -87,7 +87,7 @@ def test_a_source_that_is_named_opens_as_without_it(opened, own_model, demo):
     assert "In layer 0 of it's a demo" in statement(app)
     assert app.session_state["settings"]["text"] == ""
     app = opened(PAGE, source=OWN)
-    assert statement(app).startswith("Layer 0 of smollm2")
+    assert "layer 0, head 0 of smollm2" in statement(app)
 
 
 def test_it_stays_on_its_page(opened, own_model):
@@ -105,7 +105,7 @@ def test_another_model_is_opened_at_its_first_layer(opened, own_model, demo):
     app.text_input(key="source:en").set_value(demo).run()
     assert "In layer 0 of it's a demo" in statement(app)
     app.text_input(key="source:en").set_value("").run()
-    assert statement(app).startswith("Layer 17 of smollm2")
+    assert "layer 17, head" in statement(app)
 
 
 @pytest.mark.parametrize("name", ["previous", "code"])
@@ -142,65 +142,6 @@ def test_what_a_head_does_is_its_best_score_on_the_text(opened, own_model):
         assert best in line
         assert f"{100 * share:#.3g}" in line
         assert f"mean over {queries} tokens" in line
-
-
-def all_maps(folder: str, ids: list[int]) -> np.ndarray:
-    """Every layer's maps [layers,h,t,s], by transformers."""
-    model = LlamaForCausalLM.from_pretrained(folder, attn_implementation="eager")
-    with torch.no_grad():
-        run = model(torch.tensor([ids]), output_attentions=True)
-    return torch.stack(run.attentions)[:, 0].double().numpy()
-
-
-def test_all_heads_are_scored_and_a_click_opens_one(opened, own_model, downloads, monkeypatch):
-    heard = {}
-    monkeypatch.setattr("ui.parts.bridge.listen", lambda key, **on: heard.update(on))
-    app = opened(PAGE, real_kind="same")
-    ids, _ = maps_of(own_model, OPENED.text, 0)
-    maps = all_maps(own_model, ids)
-    places = [[k for k in range(1, q) if ids[k] == ids[q]] for q in range(len(ids))]
-    rows = [maps[:, :, q, keys].sum(-1) for q, keys in enumerate(places) if keys]
-    expected = np.mean(rows, axis=0)
-    chart = clicked(app, "atlas")
-    np.testing.assert_allclose(chart.values(0, "z"), expected.T, atol=2e-5)
-    layer, head = np.unravel_index(expected.argmax(), expected.shape)
-    many = int((expected > 0.5).sum())
-    line = next(one for one in said(app) if one.startswith("Each cell is a head"))
-    assert (
-        f"{many} of {expected.size} heads give it more than half; the most by {layer}.{head} ("
-        in line
-    )
-    assert len(csv(downloads["all_heads.csv"])) == expected.size
-    assert chart.alt.endswith(f"head {layer}.{head} gives the most, {100 * expected.max():#.3g} %.")
-    asked = {}
-    monkeypatch.setattr("ui.settings.state.change", lambda **to: asked.update(to))
-    heard["on_cell"]({"chart": "atlas", "x": 11, "y": 3})
-    assert asked == {"layer": 11, "map_head": 3}
-    order = np.argsort(-expected, axis=None, kind="stable")[:24]
-    tiles, grid = clicked(app, "atlas_maps"), TileGrid.of((24, *maps.shape[2:]))
-    for tile in (0, 17):
-        layer, head = map(int, np.unravel_index(order[tile], expected.shape))
-        assert tiles.layout["annotations"][tile]["text"] == f"{layer}.{head}"
-        top, left = grid.corner(tile)
-        heard["on_cell"]({"chart": "atlas_maps", "x": left + 2, "y": top + 2})
-        assert asked == {"layer": layer, "map_head": head}
-
-
-def test_beside_a_file_of_activations_all_heads_still_read_the_text(opened, own_model, models):
-    without = clicked(opened(PAGE), "atlas").values(0, "z")
-    ids, _ = maps_of(own_model, OPENED.text, 0)
-    h = torch.randn(1, len(ids), LlamaConfig.from_pretrained(own_model).hidden_size)
-    save_file({"h": h}, models / "h.safetensors")
-    app = opened(PAGE, activations="h.safetensors")
-    np.testing.assert_array_equal(clicked(app, "atlas").values(0, "z"), without)
-    assert any("here the layers read the text" in one for one in said(app))
-
-
-def test_a_model_of_somebody_else_is_scored_when_it_is_asked_for(opened, llama):
-    app = opened(PAGE, source=llama, text=OPENED.text)
-    assert not [one for one in charts(app) if one.layout.get("meta", {}).get("chart") == "atlas"]
-    next(one for one in app.button if one.label == "Score all heads").click().run()
-    assert clicked(app, "atlas").values(0, "z").shape == (8, 2)
 
 
 def test_in_a_lecture_the_source_rests(opened, own_model):

@@ -6,13 +6,13 @@ from mla_engine.checkpoints import hidden_states, load_attention
 from mla_engine.checkpoints.families import FAMILIES
 from mla_engine.studies.spectra import spectra
 from ui.engine.layers import form_of
-from ui.pages.real_models import atlas, layers, matrices, sentences
+from ui.pages.real_models import layers, matrices, sentences
 from ui.pages.real_models.delta import Delta
 from ui.pages.real_models.kinds import Grouped, Kind, Latent
 from ui.pages.real_models.pooled import Pooled
 from ui.pages.real_models.sinks import Sinks
 from ui.pages.real_models.view import MEASURES, View, mend
-from ui.parts import real_sentences
+from ui.parts import atlas, real_sentences
 from ui.parts.snippet import made
 from ui.settings.page import ANY_LAYER, Functions, Page, Recipe, joined
 from ui.words.text import t
@@ -50,7 +50,8 @@ def recipe(view: View) -> Recipe:
         template = "choosing"
     if template == "pooled" and not view.maps.run.entries:
         template = "window"
-    return template, made(view.maps.model, view.config, None)
+    cell = {"head": view.maps.head, "query": view.maps.query, "key": view.maps.key}
+    return template, made(view.maps.model, view.config, None) | cell
 
 
 PAGE = Page(

@@ -13,6 +13,7 @@ from ui.engine import real_layer
 from ui.pages.real_models import atlas, layers
 from ui.pages.real_models.matrices import cached, matrices
 from ui.pages.real_models.view import View
+from ui.parts import atlas as parts_atlas
 from ui.parts import charts, maps, prose, real_sentences
 from ui.words import numbers
 from ui.words.numbers import count, digits, share, size
@@ -126,10 +127,10 @@ class Grouped(Kind):
     """A layer that keeps keys and values: its maps."""
 
     def lead(self) -> tuple[str, str]:
-        """Return how many heads read how many KV heads."""
+        """Return how much of its attention the chosen head gives to the framed token."""
         values = {"heads": self.heads, "groups": count(self.view.config.n_kv_heads)}
-        said = t("real_models.line_grouped", **self.facts, **values)
-        return numbers.heads(self.view.config.n_heads), said
+        values |= maps.words.shown(self.maps) | self.facts
+        return share(self.maps.share), t("real_models.line_grouped", **values)
 
     def look(self) -> str:
         """Return what the chosen head does on this text, by its best score."""
@@ -147,7 +148,7 @@ class Grouped(Kind):
 
     def listen(self) -> None:
         """Take clicks on the maps, and on a head among those of all layers."""
-        maps.controls.listen(self.maps, atlas.clicks(self.view))
+        maps.controls.listen(self.maps, parts_atlas.clicks(self.view.loaded, self.view.chosen))
 
     def gap(self) -> str:
         """Return the key of the text on what is not shown: it has no latent."""

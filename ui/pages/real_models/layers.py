@@ -1,7 +1,7 @@
 """Content and position over several layers: one layer after the other, each kept."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -15,9 +15,10 @@ from mla_engine.studies.logit_shares import LogitShares, logit_shares, table
 from ui.engine import layers as engine
 from ui.engine import queue, real_layer, shared_cache
 from ui.engine.real_layer import RealLayer
-from ui.pages.real_models.view import View, blocks, joined, with_bar
+from ui.pages.real_models.view import View, joined
 from ui.parts import charts, prose
 from ui.parts.charts import map_words
+from ui.parts.pieces import Reach, blocks, reach, with_bar
 from ui.settings import state
 from ui.settings.page import LATENT_LAYER
 from ui.settings.parsers import Setting, flag
@@ -27,15 +28,6 @@ from ui.words.text import t
 pd = LazyModule("pandas")
 
 SETTINGS = {"real_layers": Setting(False, flag)}  # whether all layers are compared
-
-
-@dataclass(frozen=True)
-class Reach:
-    """The number of layers whose inputs can be had here, and the next one's size."""
-
-    layers: int
-    read_bytes: int  # to have their inputs
-    next_bytes: int | None  # in memory; None where every layer is within reach
 
 
 def section(view: View) -> None:
@@ -53,7 +45,7 @@ def section(view: View) -> None:
         if view.chosen.layers:
             _draw(_all(first, found.layers))
         else:
-            prose.note(t("real_models.layers_read", size=size(found.read_bytes)))
+            prose.note(t("pieces.read", size=size(found.read_bytes)))
             label, compare = t("real_models.layers_begin"), partial(state.change, real_layers=True)
             st.button(label, on_click=compare, icon=":material/layers:")
     except ValueError as error:
@@ -65,9 +57,9 @@ def _said(loaded: RealLayer, found: Reach, limit: int) -> None:
     prose.say(t("real_models.layers_look", layers=count(found.layers)))
     if found.next_bytes is not None:
         sizes = {"needed": size(found.next_bytes), "limit": size(limit)}
-        prose.note(t("real_models.layers_left", first=count(found.layers), **sizes))
+        prose.note(t("pieces.left", first=count(found.layers), **sizes))
     if loaded.activations:
-        prose.note(t("real_models.layers_text"))
+        prose.note(t("pieces.text"))
 
 
 def _all(first: RealLayer, n_layers: int) -> dict[int, LogitShares]:
@@ -79,23 +71,6 @@ def _all(first: RealLayer, n_layers: int) -> dict[int, LogitShares]:
     done = dict(with_bar(measured(first, n_layers), place, told))
     ending.empty()
     return done
-
-
-@shared_cache.cached
-def reach(loaded: RealLayer, limit: int) -> Reach:
-    """Return how far the inputs fit a budget of `limit` bytes: they are those of the first layers.
-
-    Raises:
-        CheckpointError: as `real_layer.inputs`.
-    """
-    last = real_layer.plan(loaded).n_layers
-    found = real_layer.needed(replace(loaded, layer=0))
-    for layer in range(1, last):
-        deeper = real_layer.needed(replace(loaded, layer=layer))
-        if deeper.memory_bytes > limit:
-            return Reach(layer, found.read_bytes, deeper.memory_bytes)
-        found = deeper
-    return Reach(last, found.read_bytes, None)
 
 
 def measured(loaded: RealLayer, n_layers: int) -> Iterator[tuple[tuple[int, LogitShares], float]]:

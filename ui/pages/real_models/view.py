@@ -21,16 +21,14 @@ from ui.engine import layers, queue, real_layer, shared_cache
 from ui.engine.model import present
 from ui.engine.real_layer import RealLayer
 from ui.parts.maps import view as maps_of
-from ui.parts.maps.run import block_of_heads
 from ui.parts.maps.view import Maps
+from ui.parts.pieces import blocks, with_bar
 from ui.settings import state
 from ui.settings.page import LATENT_LAYER, Note
 from ui.settings.visit import visit
-from ui.streamlit_internals import DeltaGenerator
 from ui.words.text import t
 
 MAPS = "attention_maps"  # the page whose settings of a head and a cell hold here too
-FEWEST_HEADS = 16  # of a block: each reads the layer again
 Measured = LogitShares | Given | SinkShares | Memory
 Block = tuple[Measured, dict[str, Spectrum]]
 MEASURES: Mapping[str, Callable[..., Measured]] = {  # of a trace, by the mechanism of its layer
@@ -122,30 +120,12 @@ def view() -> View | None:
     return View(maps, measured, _joined_spectra([of for _, of in done]), chosen)
 
 
-def with_bar(pieces: Iterator, place: DeltaGenerator, told: str) -> Iterator:
-    """Yield the results of (result, share done), with a bar at `place` from the second on."""
-    for result, done in pieces:
-        if done < 1:
-            place.progress(done, told)
-        yield result
-    place.empty()
-
-
 def _can_measure(config: AttentionConfig, tokens: int) -> bool:
     """Tell whether all heads of a layer are measured: of MLA parts of keys, elsewhere sinks."""
     key = mechanisms.of(config).key
     if key == "grouped":
         return config.sinks
     return key in MEASURES and (tokens > 1 or key != LATENT_LAYER)
-
-
-def blocks(config: AttentionConfig, tokens: int) -> list[tuple[int, ...]]:
-    """Return all heads in blocks that take a moment each."""
-    size = max(len(block_of_heads(config, tokens, 0, 0)), FEWEST_HEADS)
-    return [
-        tuple(range(first, min(first + size, config.n_heads)))
-        for first in range(0, config.n_heads, size)
-    ]
 
 
 def _pieces(

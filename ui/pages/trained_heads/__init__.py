@@ -1,14 +1,20 @@
 """Trained heads: what they look at, and which answers break without one."""
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from mla_engine.language_model import cuts, questions
 from mla_engine.language_model.heads import binding, deciding, looks, scores_of
 from ui import ROOT
-from ui.pages.trained_heads import answers, head_map, heads, run
-from ui.pages.trained_heads.view import View, mend
+from ui.engine import real_layer
+from ui.pages.trained_heads import answers, head_map, heads, real, run
+from ui.pages.trained_heads import view as views
+from ui.pages.trained_heads.real import RealView
+from ui.pages.trained_heads.view import View
+from ui.parts import real_sentences
 from ui.parts.snippet import Code
-from ui.settings.page import Functions, Page, Recipe, joined
+from ui.settings.page import Functions, Note, Page, Recipe, joined
 
 OF_KIND = {
     "content": cuts.without_content,
@@ -17,20 +23,26 @@ OF_KIND = {
     "keys": cuts.TopKeys,
 }
 
+OWN = joined(heads.SETTINGS, answers.SETTINGS, head_map.SETTINGS)  # of the made-up language
 
-def ran(view: View) -> Functions:
+
+def ran(view: View | RealView) -> Functions:
     """Return what runs the model and scores its heads, what cuts, and what asks."""
+    if isinstance(view, RealView):
+        return real.ran(view)
     scored = questions.uncut, scores_of, deciding, binding, looks
     if view.cut.heads:
         return *scored, questions.without
     return *scored, OF_KIND[view.cut.kind], questions.right
 
 
-def recipe(view: View) -> Recipe:
-    """Return the template that names the heads, cuts, and asks for the answers.
+def recipe(view: View | RealView) -> Recipe:
+    """Return the template that names the heads, and of a trained model cuts, and asks for answers.
 
     It asks text by text; the page has the same numbers, as `test_questions` tells.
     """
+    if isinstance(view, RealView):
+        return real.recipe(view)
     cut, path = view.cut, Path(view.model.path)
     changed = {
         "head": f"without_heads(model, {cut.layer}, {list(cut.heads)})",
@@ -49,13 +61,21 @@ def recipe(view: View) -> Recipe:
     }
 
 
+def mend() -> list[Note]:
+    """Bring what a link asks for to what there is in the model that reads."""
+    return real.mend() if real_layer.chosen() else views.mend()
+
+
 PAGE = Page(
     name="trained_heads",
     group="explore",
     order=8,
-    settings=joined(heads.SETTINGS, answers.SETTINGS, head_map.SETTINGS),
+    settings={name: replace(one, another_model=True) for name, one in OWN.items()},
     sizes=False,
-    lecture=("th_head", "th_step"),
+    opens=partial(real_sentences.opens, real.EXAMPLES),
+    real_layers="grouped",
+    every_kind=True,
+    lecture=("th_head", "th_step", "layer", "map_head"),
     mend=mend,
     code=ran,
     snippet=recipe,

@@ -1,0 +1,238 @@
+"""All heads of a real model: maps, names, order and clicks, against transformers' own forward."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from mla_engine.figures.atlas import NONE, SHADES
+from mla_engine.language_model.text_heads import KINDS, repeats
+from tests.ui.screen import charts, clicked, csv, lead, plain, said, statement
+from ui.engine import real_model
+from ui.parts import atlas
+
+NAMES = real_model.NAMES
+REAL, HEADS = "pages/real_models.py", "pages/trained_heads.py"
+TEXT = "The cat and the moon. The cat and the sea."
+LAYERS, OF_LAYER = 19, 8
+LOOKS = {
+    "previous": lambda q, k, ids: 0 < k == q - 1,
+    "induction": lambda q, k, ids: 0 < k < q and ids[k - 1] == ids[q],
+    "same": lambda q, k, ids: 0 < k < q and ids[k] == ids[q],
+    "first": lambda q, k, ids: q > 0 and k == 0,
+}
+
+
+@pytest.fixture(scope="module")
+def saved(llama: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Save a small model as deep as the sentences need, some of whose heads have a name."""
+    folder = tmp_path_factory.mktemp("atlas")
+    config = LlamaConfig.from_pretrained(llama, num_hidden_layers=LAYERS)
+    config.initializer_range = 0.2
+    torch.manual_seed(6)
+    model = LlamaForCausalLM(config)
+    look_back(model, head=2)
+    model.save_pretrained(folder)
+    tokenizer = json.loads((Path(llama) / "tokenizer.json").read_text("utf-8"))
+    tokenizer["post_processor"] = None  # which begins each text with a token of its own
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer), "utf-8")
+    return folder
+
+
+@torch.no_grad()
+def look_back(model: LlamaForCausalLM, head: int) -> None:
+    """Let a head of layer 0 look at the token before: its scores depend on the distance alone."""
+    attention, angles = model.model.layers[0].self_attn, model.model.rotary_emb.inv_freq
+    model.model.embed_tokens.weight[:, 0] = 4  # the same of all tokens
+    half = len(angles)
+    query, key = (
+        part.weight.unflatten(0, (-1, 2 * half)) for part in (attention.q_proj, attention.k_proj)
+    )
+    query[head], key[0] = 0, 0
+    query[head, :half, 0] = 2
+    key[0, :half, 0], key[0, half:, 0] = 2 * angles.cos(), 2 * angles.sin()
+
+
+@pytest.fixture
+def own(models: Path, saved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Put it where the app's own model lies."""
+    monkeypatch.setattr("ui.engine.real_model.NAMES", NAMES)
+    shutil.copytree(saved, models / NAMES[0])
+    yield str(models / NAMES[0])
+    shutil.rmtree(models / "models")
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> dict:
+    """What the page does on a click."""
+    found = {}
+    monkeypatch.setattr("ui.parts.bridge.listen", lambda key, **on: found.update(on))
+    return found
+
+
+def changed(click, cell: dict) -> dict:
+    """What a click changes."""
+    found = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ui.settings.state.change", lambda **to: found.update(to))
+        click({"chart": atlas.NAME, **cell})
+    return found
+
+
+def ids_of(folder: str, text: str = TEXT) -> list[int]:
+    return PreTrainedTokenizerFast(tokenizer_file=f"{folder}/tokenizer.json")(text)["input_ids"]
+
+
+def maps_of(folder: str, ids: list[int]) -> np.ndarray:
+    """Every layer's maps [layers,h,t,s], by transformers."""
+    model = LlamaForCausalLM.from_pretrained(folder, attn_implementation="eager")
+    with torch.no_grad():
+        run = model(torch.tensor([ids]), output_attentions=True)
+    return torch.stack(run.attentions)[:, 0].double().numpy()
+
+
+def scores(maps: np.ndarray, ids: list[int], kind: str) -> list[np.ndarray]:
+    """The share of each query that sees a key of a kind, of all heads."""
+    every = [[k for k in range(q + 1) if LOOKS[kind](q, k, ids)] for q in range(len(ids))]
+    return [maps[:, :, q, keys].sum(-1) for q, keys in enumerate(every) if keys]
+
+
+def names_of(folder: str) -> np.ndarray:
+    """The kind of each head on random tokens said twice, "" for none."""
+    words = LlamaConfig.from_pretrained(folder).vocab_size
+    texts = repeats(words).tolist()
+    runs = [(maps_of(folder, ids), ids) for ids in texts]
+    found = {kind: [row for run in runs for row in scores(*run, kind)] for kind in KINDS}
+    shares = [np.mean(rows, axis=0) for rows in found.values()]
+    best = np.argmax(shares, axis=0)
+    return np.where(np.max(shares, axis=0) >= 0.5, np.array(KINDS)[best], "")
+
+
+def tiles_of(app, tokens: int) -> tuple[np.ndarray, np.ndarray]:
+    """The hue and the shares of every tile, row by row [n,t,s], as they are drawn."""
+    chart = clicked(app, atlas.NAME)
+    image = chart.traces[0]
+    codes, pitch = chart.values(0, "z"), [round(1 / image[step]) for step in ("dy", "dx")]
+    grid = codes.reshape(len(codes) // pitch[0], pitch[0], -1, pitch[1])
+    tiles = grid.transpose(0, 2, 1, 3).reshape(-1, *pitch)[:, :tokens, :tokens].astype(int)
+    seen = np.tri(tokens, dtype=bool)
+    assert (tiles[:, ~seen] == NONE).all()
+    hues, shades = np.divmod(tiles, SHADES + 1)
+    assert (hues[:, seen] == hues[:, :1, 0]).all()
+    return hues[:, 0, 0], np.where(seen, shades / SHADES, 0)
+
+
+@pytest.mark.parametrize("page", [REAL, HEADS])
+def test_every_head_is_drawn_in_the_colour_of_its_name(opened, own, downloads, page):
+    app = opened(page, text=TEXT)
+    ids, names = ids_of(own), names_of(own)
+    hues, shares = tiles_of(app, len(ids))
+    wanted = maps_of(own, ids)
+    by_row = wanted.transpose(1, 0, 2, 3).reshape(-1, len(ids), len(ids))
+    np.testing.assert_allclose(shares, by_row, atol=0.5 / SHADES + 1e-5)
+    assert hues.tolist() == [["", *KINDS].index(name) for name in names.T.ravel()]
+    assert (names != "").any()
+    assert (names == "").any()
+    table = csv(downloads["all_heads.csv"])
+    assert table["name"].tolist() == names.ravel().tolist()
+    for kind, look in (("previous", "the token before"), ("same", "the same token earlier")):
+        expected = np.mean(scores(wanted, ids, kind), axis=0).ravel()
+        np.testing.assert_allclose(table[look].astype(float), expected, atol=2e-5)
+
+
+def test_the_page_of_heads_counts_those_with_a_name(opened, own):
+    app, names = opened(HEADS), names_of(own)
+    assert not app.error
+    number, line = lead(app)
+    assert number == f"{(names != '').sum()} of {names.size}"
+    for kind, look in zip(KINDS, ("the token before", "", "", "the first token"), strict=True):
+        many = int((names == kind).sum())
+        assert not look or (f"{look} ({many})" in line) == bool(many)
+
+
+@pytest.mark.parametrize("page", [REAL, HEADS])
+def test_best_first_a_click_opens_the_head_at_its_strongest_look(opened, own, heard, page):
+    app = opened(page, text=TEXT, real_kind="same", real_order="score")
+    ids = ids_of(own)
+    maps = maps_of(own, ids)
+    expected = np.mean(scores(maps, ids, "same"), axis=0)
+    _, shares = tiles_of(app, len(ids))
+    order = np.argsort(-expected, axis=None, kind="stable")
+    for tile in (0, 7, 100):
+        layer, head = map(int, np.unravel_index(order[tile], expected.shape))
+        np.testing.assert_allclose(shares[tile], maps[layer, head], atol=0.5 / SHADES + 1e-5)
+        row, column = divmod(tile, LAYERS)
+        found = changed(heard["on_cell"], {"x": column + 0.5, "y": row + 0.5})
+        looks = np.tril(maps[layer, head], -1)
+        looks[:, 0] = 0
+        query, key = map(int, np.unravel_index(looks.argmax(), looks.shape))
+        cell = {"map_query": query, "map_key": key}
+        assert found == {"layer": layer, "map_head": head} | cell
+    layer, head = np.unravel_index(order[0], expected.shape)
+    assert any(f"comes from {layer}.{head} (" in line for line in said(app))
+
+
+def test_in_order_of_layers_a_click_opens_what_stands_there(opened, own, heard):
+    opened(REAL, text=TEXT)
+    found = changed(heard["on_cell"], {"x": 11.5, "y": 3.5})
+    assert (found["layer"], found["map_head"]) == (11, 3)
+    assert not changed(heard["on_cell"], {"x": -0.5, "y": 3.5})
+
+
+def test_the_chosen_head_is_framed_and_drawn_large(opened, own):
+    app = opened(HEADS, text=TEXT, layer="4", map_head="6")
+    frame = clicked(app, atlas.NAME).layout["shapes"][0]
+    assert (frame["x0"] + frame["x1"]) / 2 == pytest.approx(4.5, abs=0.1)
+    assert (frame["y0"] + frame["y1"]) / 2 == pytest.approx(6.5, abs=0.1)
+    ids = ids_of(own)
+    values, seen = clicked(app, "large").values(0, "z"), np.tri(len(ids), dtype=bool)
+    np.testing.assert_allclose(values[seen], maps_of(own, ids)[4, 6][seen], atol=2e-5)
+    names = names_of(own)
+    told = "is named after" if names[4, 6] else "has no name"
+    assert any(f"Head 4.6 {told}" in line.replace("*", "") for line in said(app))
+
+
+def test_a_long_text_is_pooled_and_one_token_has_no_look(opened, own):
+    app = opened(REAL, text="the cat and the moon " * 12)
+    assert not app.error
+    [note] = clicked(app, atlas.NAME).words
+    assert note.startswith("each cell: largest of")
+    for page in (REAL, HEADS):
+        alone = opened(page, text="a")
+        assert not alone.error
+        assert any("One token has nothing before it" in line for line in said(alone))
+        assert not [c for c in charts(alone) if c.layout.get("meta", {}).get("chart") == atlas.NAME]
+
+
+def test_beside_a_file_of_activations_all_heads_still_read_the_text(opened, own, models):
+    without = clicked(opened(REAL, text=TEXT), atlas.NAME).values(0, "z")
+    h = torch.randn(1, len(ids_of(own)), LlamaConfig.from_pretrained(own).hidden_size)
+    save_file({"h": h}, models / "h.safetensors")
+    app = opened(REAL, text=TEXT, activations="h.safetensors")
+    np.testing.assert_array_equal(clicked(app, atlas.NAME).values(0, "z"), without)
+    assert any("here the layers read the text" in line for line in said(app))
+
+
+def test_a_model_of_somebody_else_is_scored_when_it_is_asked_for(opened, llama):
+    app = opened(REAL, source=llama, text=TEXT)
+    assert not [c for c in charts(app) if c.layout.get("meta", {}).get("chart") == atlas.NAME]
+    next(one for one in app.button if one.label == "Score all heads").click().run()
+    _, shares = tiles_of(app, len(ids_of(llama)))
+    maps = maps_of(llama, ids_of(llama))
+    np.testing.assert_allclose(shares[1], maps[1, 0], atol=0.5 / SHADES + 1e-5)
+    assert any("at least half of their attention here" in line for line in said(app))
+    app = opened(HEADS, source=llama, text=TEXT, real_layers="1")
+    assert "on this text" in plain(statement(app))
+
+
+def test_an_old_link_of_the_made_up_language_opens_with_it(opened, own):
+    for link in ({"th_variant": "gqa"}, {"th_head": "1.0"}, {"made_up": "1"}):
+        app = opened(HEADS, **link)
+        assert app.title[0].value.startswith("Cut off a head"), link
+    assert app.title[0].value != opened(HEADS).title[0].value

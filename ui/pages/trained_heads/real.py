@@ -1,0 +1,177 @@
+"""The app's own real model, or another: all its heads on a sentence, and one of them large."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+import streamlit as st
+
+from mla_engine.checkpoints import hidden_states, load_attention
+from mla_engine.language_model.real import load_real
+from mla_engine.language_model.text_heads import KINDS, repeat_scores, scores
+from ui.engine import real_layer, real_model
+from ui.engine.real_layer import RealLayer
+from ui.parts import atlas, maps, prose, real_sentences
+from ui.parts import real_layer as real_layer_parts
+from ui.parts.atlas import Found
+from ui.parts.links import follow, name
+from ui.parts.maps import view as maps_of
+from ui.parts.maps.view import Maps
+from ui.parts.real_sentences import ALICE, Example
+from ui.parts.snippet import made
+from ui.settings import state
+from ui.settings.page import Functions, Link, Note, Recipe
+from ui.words.numbers import count, share
+from ui.words.text import listed, t
+
+MAPS, REAL = "attention_maps", "real_models"  # whose settings hold here too: a head, the atlas
+WAYS = "attention_maps", "decode", "language_model"  # where the same head or sentence is shown
+KEEPER = "The old lighthouse keeper climbed the narrow stairs every evening to light the lamp."
+RIVER = "The river was cold, the wind was cold, and the stones along the river were cold."
+SPOONS = "My grandmother keeps her silver spoons in the top drawer of the kitchen."
+CUP = "The cup (blue) and the plate (white) were on the table."
+
+
+def _shown(text: str, layer: int, head: int, query: int, key: int) -> Example:
+    cell = {"map_head": head, "map_query": query, "map_key": key}
+    return Example(text, {"layer": layer} | cell)
+
+
+# Of all 270 heads one of the best at its look on the sentence, and the cell that shows the look.
+EXAMPLES = {
+    "induction": _shown(ALICE, 17, 5, 19, 8),  # the second `a` at `red`
+    "previous": _shown(KEEPER, 16, 0, 3, 2),
+    "same": _shown(RIVER, 5, 6, 17, 3),
+    "bracket": _shown(CUP, 1, 5, 10, 8),
+    "first": _shown(SPOONS, 18, 8, 5, 0),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class RealView:
+    """A head's map, and what all heads of its model do.
+
+    Args:
+        maps: of the chosen head.
+        found: all heads, None where the page says why they are not compared.
+    """
+
+    maps: Maps
+    found: Found | None
+
+    @property
+    def loaded(self) -> RealLayer:
+        """The layer and its text."""
+        return self.maps.model.layer
+
+    @property
+    def head(self) -> tuple[int, int]:
+        """Layer and number of the chosen head."""
+        return self.loaded.layer, self.maps.head
+
+
+def view() -> RealView:
+    """Return the view of the present settings; a model of somebody else waits for a button.
+
+    Raises:
+        ValueError, MemoryBudgetError: in the engine's words.
+    """
+    shown = maps_of.chosen(state.chosen(MAPS))
+    return RealView(shown, atlas.all_heads(shown.model.layer, state.chosen(REAL)))
+
+
+def mend() -> list[Note]:
+    """Bring the head and the cell within the maps."""
+    return maps_of.mend(state.chosen(MAPS))
+
+
+def lead(shown: RealView) -> None:
+    """Draw how many heads do a nameable thing, and which."""
+    if not shown.found:
+        return
+    found = shown.found
+    names = [one for row in found.names for one in row]
+    counts = {kind: names.count(kind) for kind in KINDS}
+    each = [atlas.entry(kind, n) for kind, n in counts.items() if n]
+    number = t("common.out_of", n=count(sum(counts.values())), all=count(len(names)))
+    facts = {"name": real_layer.title(shown.loaded), "each": listed(each)}
+    fresh = "fresh" if found.fresh else "here"
+    line = t(f"trained_heads.real_line_{fresh}", **facts)
+    prose.lead(number, line)
+
+
+def sentence() -> None:
+    """Draw the text that the app's own model reads, and five that show something."""
+    if real_model.reads():
+        real_sentences.text(EXAMPLES, then=_at_the_strongest)
+
+
+def _at_the_strongest() -> None:
+    """Go to the strongest look of the chosen head on another text; the page tells what fails."""
+    with suppress(ValueError):
+        loaded = real_layer.named()
+        query, key = atlas.drawn(loaded).cells[loaded.layer, state.settings()["map_head"]]
+        state.change(map_query=int(query), map_key=int(key))
+
+
+def draw(shown: RealView) -> None:
+    """Draw all heads, and below them the chosen one with what it does on this text."""
+    if shown.found:
+        atlas.draw(shown.found, shown.head, state.chosen(REAL))
+    large, side = st.columns([16, 9], gap="medium")
+    with large:
+        prose.say(maps.words.large(shown.maps))
+        maps.charts.large(shown.maps)
+    with side:
+        maps.controls.head_control()
+        prose.say(_said(shown))
+        maps.controls.cell_controls(shown.maps.run.words, shown.maps.columns)
+        _ways(shown)
+        real_layer_parts.controls()
+    prose.note(t("trained_heads.real_made_up"))
+    maps.controls.listen(shown.maps, atlas.clicks(shown.loaded, state.chosen(REAL)))
+
+
+def _said(shown: RealView) -> str:
+    """Return what the chosen head is named after, and what it does on this text."""
+    layer, head = shown.head
+    ids = real_layer.inputs(shown.loaded).ids
+    here = real_sentences.told(ids, shown.maps.attention[shown.maps.place], head)
+    found = shown.found
+    if not (found and found.fresh and layer < found.shape[0]):
+        return here
+    kind = found.names[layer][head]
+    facts = {"head": f"{layer}.{head}"}
+    if kind is None:
+        return f"{t('trained_heads.real_unnamed', **facts)} {here}"
+    score = found.fresh.table[layer, head, found.fresh.kinds.index(kind)]
+    facts |= {"look": t(f"real_sentences.look_{kind}"), "share": share(float(score))}
+    return f"{t('trained_heads.real_named', **facts)} {here}"
+
+
+def _ways(shown: RealView) -> None:
+    """Draw the ways to other pages with this head and this sentence."""
+    layer, head = shown.head
+    values = {"text": state.settings()["text"], "layer": layer, "map_head": head}
+    values |= {"map_query": shown.maps.query, "map_key": shown.maps.key}
+    if not real_model.reads():
+        values["source"] = shown.loaded.location
+    with st.container(horizontal=True, gap="small"):
+        for page in WAYS:
+            link = Link(page, values)
+            st.button(name(link), key=f"to_{page}", on_click=follow, args=(link,))
+
+
+def ran(shown: RealView) -> Functions:
+    """Return what read the model and scored its heads."""
+    if shown.found and shown.found.fresh:
+        return load_real, repeat_scores, scores
+    return load_attention, hidden_states, scores
+
+
+def recipe(shown: RealView) -> Recipe:
+    """Return the template and the values that count the heads with a name."""
+    if shown.found and shown.found.fresh:
+        return "real", {"location": shown.loaded.location}
+    values = made(shown.maps.model, shown.maps.run.config, None)
+    layers = shown.found.shape[0] if shown.found else 1
+    return "real_here", values | {"text": shown.loaded.text, "layers": layers}

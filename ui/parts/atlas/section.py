@@ -1,0 +1,67 @@
+"""The atlas where it can be drawn; elsewhere a sentence on why not, or the button that begins."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+
+import streamlit as st
+
+from mla_engine import budget
+from ui.engine import real_layer, whole_model
+from ui.engine.real_layer import RealLayer
+from ui.parts import prose
+from ui.parts.atlas.found import Found, joined, parts
+from ui.parts.atlas.picture import NAME, open_head
+from ui.parts.pieces import reach, with_bar
+from ui.settings import state
+from ui.words.numbers import count, size
+from ui.words.text import t
+
+
+def all_heads(loaded: RealLayer, s: SimpleNamespace) -> Found | None:
+    """Return what all heads of a model do on the text; None where a sentence said why not.
+
+    A model that is not the app's own is read layer by layer, when that is asked for.
+
+    Args:
+        loaded: a layer of the model, and the text.
+        s: the settings of Real models, as a page hands them in, by their short names.
+
+    Raises:
+        CheckpointError, MemoryBudgetError, FullError: as `real_layer.inputs`.
+    """
+    plan = real_layer.plan(loaded)
+    if set(plan.mechanisms) != {"grouped"} or plan.config.sinks:
+        prose.note(t("atlas.mixed"))
+        return None
+    if loaded.activations:
+        prose.note(t("pieces.text"))
+    first, limit = replace(loaded, layer=0, activations=""), budget.limit_bytes()
+    within = reach(first, limit)
+    if within.next_bytes is not None:
+        sizes = {"needed": size(within.next_bytes), "limit": size(limit)}
+        prose.note(t("pieces.left", first=count(within.layers), **sizes))
+    if not (whole_model.is_own(real_layer.place(first).folder) or s.layers):
+        prose.note(t("pieces.read", size=size(within.read_bytes)))
+        begin = partial(state.change, real_layers=True)
+        st.button(t("atlas.begin"), on_click=begin, icon=":material/grid_on:")
+        return None
+    every = with_bar(parts(first, within.layers), st.empty(), t("atlas.running"))
+    found = joined(first, list(every))
+    if not found.here.kinds:
+        prose.note(t("atlas.short"))
+        return None
+    return found
+
+
+def drawn(loaded: RealLayer) -> Found:
+    """Return what the picture is drawn of, without drawing: for what a press asks."""
+    first = replace(loaded, layer=0, activations="")
+    n_layers = reach(first, budget.limit_bytes()).layers
+    return joined(first, [part for part, _ in parts(first, n_layers)])
+
+
+def clicks(loaded: RealLayer, s: SimpleNamespace) -> dict[str, Callable[[dict], None]]:
+    """Return what takes a click on the picture as it is drawn with these settings."""
+    return {NAME: lambda cell: open_head(drawn(loaded), s, cell)}
