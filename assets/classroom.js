@@ -353,7 +353,7 @@ class Room {
 
   hide(question) { // what would give the answer away
     const open = question && !question.shown;
-    const rules = open ? question.hides.map((name) => `.st-key-${name} { filter: blur(0.5rem); user-select: none; }`) : [];
+    const rules = covering(open ? question.hides.map((name) => `.st-key-${name}`) : [], this.data.texts.covered);
     if (question) rules.push(".st-key-guess { display: none; }");
     this.veil.textContent = [AROUND, ...rules].join(" ");
     const guess = document.mlaGuess;

@@ -1,7 +1,8 @@
-// A guess before the answer shows. Python sends all that can be said, with what is told of it; the
-// control moves and the gap is drawn here alone. What was said is remembered while the tab is open.
-// What would give the answer away is blurred until then, by a style of the whole page. A guess may be
-// drawn, too: drawn.js, which stands before this, has the points over the chart.
+// A guess before the answer shows: offered by a quiet button, or at once where the reader wants that.
+// Python sends all that can be said, with what is told of it; the control moves and the gap is drawn
+// here alone. What was said is remembered while the tab is open. What would give the answer away is
+// covered until then, by a style of the whole page (cover.js, before this). A guess may be drawn, too:
+// drawn.js, before this, has the points over the chart.
 const SHELF = "mla-guesses";
 const FAR = 0.25; // of a scale: an answer that moves further is asked for anew
 
@@ -16,12 +17,11 @@ function element(parent, name, className, text = "") {
   return parent.appendChild(made);
 }
 
-// Blurs the parts of the page with these selectors, or nothing; what is drawn over is out of sight.
-function veil(selectors, over = "", hidden = false) {
+// Covers the parts of the page with these selectors, or nothing; what is drawn over is out of sight.
+function veil(selectors, says = "", over = "", hidden = false) {
   const style = (document.mlaVeil ??= document.head.appendChild(document.createElement("style")));
   if (!style.isConnected) document.head.append(style);
-  const rule = "{ filter: blur(0.5rem); user-select: none; }";
-  const rules = selectors.length ? [`${selectors.join(", ")} ${rule}`] : [];
+  const rules = covering(selectors, says);
   const measured = `${over} :is(.scatterlayer, .hoverlayer)`;
   const appears = `@media (prefers-reduced-motion: no-preference) { ${measured} ${APPEARS} }`;
   if (over) rules.push(hidden ? `${measured} { opacity: 0; }` : appears); // it comes, but never goes slowly
@@ -50,7 +50,7 @@ class Card {
     const same = this.data?.key === data.key;
     const touched = same ? this.at : null;
     const again = same && this.reopened;
-    Object.assign(this, { data, text, at: touched, reopened: again });
+    Object.assign(this, { data, text, at: touched, reopened: again, opened: same && this.opened });
     const given = said()[data.key];
     const most = data.scale ? FAR * (data.answers.length - 1) : 0;
     const stale = given && (data.drawing ? !fits(given.right, data.right) : Math.abs(given.right - data.right) > most);
@@ -61,13 +61,20 @@ class Card {
       this.tell(stale ? null : given.at); // what was drawn is not of these settings
       return;
     }
-    if (data.seen && !given && !again) { // a link shows the answer above: it is told, not asked
-      this.tell(null);
+    if (!data.comes && !again && !this.opened && !stale) {
+      this.quiet();
       return;
     }
     this.reopened ||= Boolean(stale);
     this.question(stale ? data.texts.stale : "");
     if (inside) this.control.querySelector("input")?.focus({ preventScroll: true });
+  }
+
+  quiet() { // the page is whole: a question is there for who wants it
+    this.over(null);
+    const button = element(this.root, "button", "first", this.data.texts.first);
+    button.type = "button";
+    button.onclick = () => this.again({ opened: true });
   }
 
   question(before) {
@@ -150,7 +157,7 @@ class Card {
   answer() {
     const { key, right } = this.data;
     sessionStorage[SHELF] = JSON.stringify({ ...said(), [key]: { at: this.at, right } });
-    this.reopened = false;
+    Object.assign(this, { reopened: false, opened: false });
     this.keep();
     this.root.replaceChildren();
     this.tell(this.at).focus({ preventScroll: true });
@@ -168,12 +175,12 @@ class Card {
     if (!drawing) line.append(this.data.scale ? this.gap(at) : this.marked(at));
     const again = element(line, "button", "again", texts.again);
     again.type = "button";
-    again.onclick = () => this.again();
+    again.onclick = () => this.again({ reopened: true });
     return again;
   }
 
-  again() {
-    Object.assign(this, { at: null, reopened: true });
+  again(state) {
+    Object.assign(this, { at: null }, state);
     this.root.replaceChildren();
     this.question("");
     this.control.querySelector("input")?.focus({ preventScroll: true });
@@ -185,7 +192,7 @@ class Card {
     const { key, right, drawing } = this.data;
     if (said()[key] && !this.reopened) return;
     sessionStorage[SHELF] = JSON.stringify({ ...said(), [key]: { at: drawing ? null : at, right } });
-    Object.assign(this, { at: null, reopened: false });
+    Object.assign(this, { at: null, reopened: false, opened: false });
     this.root.replaceChildren();
     this.tell(drawing ? null : at);
     this.cover();
@@ -225,9 +232,9 @@ class Card {
   }
 
   cover() {
-    const { drawing, hides, key } = this.data;
-    const open = !this.reopened && !said()[key];
-    veil(open ? hides : [], drawing?.chart, open || this.reopened);
+    const { comes, drawing, hides, key, texts } = this.data;
+    const open = this.opened || (comes && !this.reopened && !said()[key]);
+    veil(open ? hides : [], texts.covered, drawing?.chart, open || this.reopened);
   }
 }
 

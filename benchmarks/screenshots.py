@@ -20,18 +20,14 @@ from ui.parts.real_layer import DEMO  # noqa: E402
 from ui.settings.page import HOME  # noqa: E402
 
 README_SIZE = (1920, 1080)
-SHOW = ".guess .show:visible"
 STATES = {"real_models": f"&source={DEMO}&layer=2&map_head=6"}  # what a page shows, if not its own
 EVERY = itertools.product(((1920, 1080), (390, 844)), ("light", "dark"), ("en", "zh"))
 
 
 def take(page: Page, address: str, file: Path, *, whole: bool = False) -> None:
-    """One picture, of the whole page if asked, with what a guess hides."""
+    """One picture, of the whole page if asked."""
     page.goto(address)
     settle(page)
-    for show in page.locator(SHOW).all():
-        show.click()
-        settle(page)
     if whole:
         height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
         page.set_viewport_size({"width": page.viewport_size["width"], "height": min(height, 6000)})

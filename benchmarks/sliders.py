@@ -50,15 +50,12 @@ PLACES = (  # where a page's slider may be, the best first; the chip has to be o
 
 @contextmanager
 def opened(browser: Browser, address: str) -> Iterator[Page]:
-    """A page in a window of its own, at rest, without a question before its picture."""
+    """A page in a window of its own, at rest."""
     context = browser.new_context(viewport=WINDOW, locale="en-US", reduced_motion="reduce")
     page = context.new_page()
     page.set_default_timeout(PATIENCE_MILLISECONDS)
     page.goto(address)
     settle(page)
-    for button in page.get_by_role("button", name="Just show me").all():
-        button.click()
-        settle(page)
     yield page
     context.close()
 

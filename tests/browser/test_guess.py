@@ -8,7 +8,8 @@ from tests.browser.waiting import settle, until, walk
 
 pytestmark = pytest.mark.browser
 LEAD, CARD = ".st-key-lead", ".guess"
-VEIL = "node => getComputedStyle(node).filter"
+COVER = "node => getComputedStyle(node, '::after').content"  # none where the answer is in sight
+WORDS = "node => getComputedStyle(node).opacity"
 SHIFTS = """() => { window.shifts = 0; new PerformanceObserver((list) => {
   list.getEntries().forEach(({ value }) => { window.shifts += value; });
 }).observe({ type: "layout-shift" }); }"""
@@ -31,7 +32,11 @@ def place(page: Page, selector: str) -> float:
 
 def test_a_guess_by_keyboard_moves_nothing_and_is_remembered(show, app_url):
     page = show("kv_cache?lang=en")
-    assert "blur" in page.locator(LEAD).evaluate(VEIL)
+    assert page.locator(LEAD).evaluate(COVER) == "none"  # the page opens whole
+    page.locator(f"{CARD} .first").focus()
+    page.keyboard.press("Enter")
+    assert page.locator(LEAD).evaluate(COVER) == '"The answer, once you have guessed"'
+    assert page.locator(f"{LEAD} > *").first.evaluate(WORDS) == "0"
     slider = page.locator(f"{CARD} input")
     before = place(page, ".js-plotly-plot")
     page.evaluate(SHIFTS)
@@ -45,7 +50,7 @@ def test_a_guess_by_keyboard_moves_nothing_and_is_remembered(show, app_url):
     told = page.locator(f"{CARD} .tells")
     expect(told).to_contain_text(f"You said {said}; it is 2,304 tokens: ")
     expect(page.locator(f"{CARD} .gap .truth")).to_be_visible()
-    assert page.locator(LEAD).evaluate(VEIL) == "none"
+    assert page.locator(LEAD).evaluate(COVER) == "none"
     assert place(page, ".js-plotly-plot") == before
     assert page.evaluate("() => window.shifts") == 0
     expect(page.locator(f"{CARD} .again")).to_be_focused()
@@ -53,22 +58,23 @@ def test_a_guess_by_keyboard_moves_nothing_and_is_remembered(show, app_url):
     page.reload()
     settle(page)
     expect(told).to_contain_text(f"You said {said}")
-    assert page.locator(LEAD).evaluate(VEIL) == "none"
+    assert page.locator(LEAD).evaluate(COVER) == "none"
     page.locator(f"{CARD} .again").focus()
     page.keyboard.press("Enter")
     expect(page.locator(f"{CARD} .show")).to_have_text("Just show me")
-    assert page.locator(LEAD).evaluate(VEIL) == "none"  # it was seen already
+    assert page.locator(LEAD).evaluate(COVER) == "none"  # it was seen already
 
-    walk(page, f"{app_url}/planner?lang=en&plan_context=8192")  # a link: the answer is in sight
-    expect(told).to_contain_text("It is 224 sequences.")
-    expect(page.locator(f"{CARD} input")).to_have_count(0)
-    assert page.locator(LEAD).evaluate(VEIL) == "none"
-    page.locator(f"{CARD} .again").click()
+    walk(page, f"{app_url}/planner?lang=en&plan_context=8192&ask=1")  # asked first, by the link
     expect(page.locator(f"{CARD} input")).to_have_count(1)
+    assert page.locator(LEAD).evaluate(COVER) != "none"
+    page.locator(f"{CARD} .show").click()
+    expect(told).to_contain_text("It is 224 sequences.")
+    assert page.locator(LEAD).evaluate(COVER) == "none"
 
     walk(page, f"{app_url}/?lang=zh")  # choices, without a guess, on a phone
     page.set_viewport_size(PHONE)
     settle(page)
+    page.locator(f"{CARD} .first").click()
     box = page.locator(CARD).bounding_box()
     assert box["x"] + box["width"] <= 390
     page.locator(f"{CARD} .show").click()

@@ -95,7 +95,7 @@ def a_percent(page: Page) -> float:
 def test_a_guess_is_drawn_before_the_measured_marks_appear(full, chromium):
     context = new_context(chromium, WIDE)
     page = context.new_page()
-    walk(page, f"{full}/quality?lang=en")
+    walk(page, f"{full}/quality?lang=en&ask=1")
     expect(page.locator(POINT)).to_have_count(5)
     assert page.locator(MARKS).evaluate(SEEN) == "0"
     start, (x, y), down = said(page, "MQA 32"), middle(page, "MQA 32"), a_percent(page)
@@ -146,7 +146,7 @@ def test_a_guess_is_drawn_before_the_measured_marks_appear(full, chromium):
 def test_a_finger_drags_a_point_and_scrolls_beside_it(full, chromium):
     context = chromium.new_context(viewport=PHONE, has_touch=True, locale="en-US")
     page = context.new_page()
-    walk(page, f"{full}/quality?lang=zh")
+    walk(page, f"{full}/quality?lang=zh&ask=1")
     point(page, "MLA 16").scroll_into_view_if_needed()
     settle(page)
     fingers = context.new_cdp_session(page)

@@ -181,15 +181,14 @@ def test_the_gap_of_a_share_is_in_points(opened):
             assert told.endswith("close.")
 
 
-def test_no_lecturer_and_no_link_is_kept_waiting(opened):
-    assert question(opened(file("decode")))["hides"]
-    assert not question(opened(file("decode")))["seen"]
-    linked = question(opened(file("decode"), seed="1"))
-    assert (linked["hides"], linked["seen"]) == ([], True)
-    assert not question(opened(variant="mqa"))["seen"]  # where nothing gives the answer away
+def test_a_guess_comes_by_itself_only_where_that_is_wanted(opened):
+    assert not question(opened(file("decode")))["comes"]
+    asked = question(opened(file("decode"), ask="1", seed="1"))
+    assert asked["comes"]
+    assert asked["hides"]
     for speaking in ({"lecture": "1"}, {"stop": "1"}):
-        at = opened(file("decode" if "lecture" in speaking else "overview"), **speaking)
-        assert not asks(at)
+        page = file("decode" if "lecture" in speaking else "overview")
+        assert not asks(opened(page, ask="1", **speaking))
 
 
 def test_the_answers_that_few_keys_leave_right_are_those_of_the_curve(opened):
@@ -295,7 +294,6 @@ def test_a_variant_that_never_pays_is_not_asked_about(opened):
 )
 def test_every_place_that_has_a_variants_answer_is_hidden(opened, page, variant, hidden):
     at = opened(file(page), preset="deepseek-v3")
-    at.session_state["guess_links"].clear()  # as if the reader had chosen it here
     at.session_state["settings"]["variant"] = variant
     at.run()
     asked = question(at)

@@ -114,7 +114,8 @@ def listen() -> None:
 
 
 def _script() -> str:
-    return f"const CSS = {json.dumps(asset('classroom.css'))};\n{asset('classroom.js')}"
+    style = json.dumps(asset("classroom.css"))
+    return f"const CSS = {style};\n{asset('cover.js')}{asset('classroom.js')}"
 
 
 def _texts() -> dict[str, str]:

@@ -24,8 +24,10 @@ View = TypeVar("View")
 
 STEPS = 20  # of a scale over decades, a decade; of an even one, in all twice as many
 CLOSE = 1.25  # times too much or too little that is still close
-NO_STATE = {"lang", "room"}  # of a link: what says nothing of its page
-BUTTONS = "label", "show", "show_me", "again", "yours", "truth", "stale"  # the card's own texts
+BUTTONS = (
+    *("label", "first", "covered", "show", "show_me"),
+    *("again", "yours", "truth", "stale"),
+)  # the card's own texts
 
 
 @dataclass(frozen=True)
@@ -199,10 +201,11 @@ def tokens(number: str) -> str:
 
 
 def ask(make: Callable[[View], Question | None], view: View) -> None:
-    """Ask a page's question before the answer shows, and let a lecturer put it to a class.
+    """Offer a page's question before its answer, and let a lecturer put it to a class.
 
-    Nothing is asked in the story or a lecture, where somebody speaks. The browser remembers the
-    answer; it moves the control and shows the gap by itself.
+    A quiet button beside the number asks it; it comes by itself where the reader wants to be asked
+    first. Nothing is asked in the story or a lecture, where somebody speaks. The browser remembers
+    the answer; it moves the control and shows the gap by itself.
     """
     s, question = state.settings(), make(view)
     if question is None:
@@ -210,14 +213,11 @@ def ask(make: Callable[[View], Question | None], view: View) -> None:
     offer(partial(make, view))
     if s["stop"] or s["lecture"]:
         return
-    linked = _opened_by_link()
-    if linked and question.drawing:  # over what is to be seen there is nothing to draw
-        return
     shown = asdict(replace(question, of_class=None))
-    shown["seen"] = linked and bool(question.hides)  # the answer stands in sight
-    shown["hides"] = [] if linked else [f".st-key-{css(key)}" for key in question.hides]
+    shown["comes"] = s["ask"]
+    shown["hides"] = [f".st-key-{css(key)}" for key in question.hides]
     shown["texts"] = {name: t(f"guess.{name}") for name in BUTTONS}
-    script = asset("drawn.js") + asset("guess.js")
+    script = asset("cover.js") + asset("drawn.js") + asset("guess.js")
     card = st.components.v2.component(
         "guess",
         html='<section class="guess"></section>',
@@ -227,14 +227,6 @@ def ask(make: Callable[[View], Question | None], view: View) -> None:
     )
     with st.container(key="guess"):
         card(key="guess_card", data=(shown,))  # of a bare dict Streamlit looks for data frames
-
-
-def _opened_by_link() -> bool:
-    """Return whether a link with settings opened this page: its answer is to be seen at once."""
-    opened: set[str] = st.session_state.setdefault("guess_links", set())
-    if visit().asked - NO_STATE:
-        opened.add(visit().page.name)
-    return visit().page.name in opened
 
 
 def offer(make: Callable[[], Question]) -> None:

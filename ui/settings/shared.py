@@ -35,6 +35,8 @@ SHARED = {
     "stop": Setting(0, whole(0, 99), another_model=True),
     "lecture": Setting(False, flag, personal=True),
     "room": Setting("", room, personal=True),  # the class that the reader is in
+    # A page's question comes before its answer, and does not wait to be asked for.
+    "ask": Setting(False, flag, "toggle", "guess.ask"),
     # The sentence that the trained models read, and the layer that is shown.
     "sentence": Setting("", known, "text_area", another_model=True),
     "trained_layer": Setting(
@@ -54,6 +56,6 @@ SHARED = {
     ),
 }
 SIZES = tuple(parsers.SIZES)
-CARRIED = "lecture", "room"  # what is the reader's own goes along wherever a way leads
+CARRIED = "lecture", "room", "ask"  # what is the reader's own goes along wherever a way leads
 TRAINED_LAYER = ("sentence", "trained_layer", "made_up")
 REAL_LAYER = ("source", "revision", "layer", "text", "activations")

@@ -43,14 +43,12 @@ class Asked:
         state: a `ClientState` with an address and what a browser says of itself, as bytes.
         page: by name.
         reached: the sections of the page that the reader has come to.
-        linked: whether a link with settings has led to the page before.
         moment: drawings of another one are out of date.
     """
 
     state: bytes
     page: str
     reached: frozenset[str]
-    linked: bool
     moment: int
 
 
@@ -62,13 +60,11 @@ class Drawing:
         parts: what the page sent, in order; none where each is to have a run of their own.
         files: those that it named, by their places.
         waiting: the sections that wait to be reached, by their fragments.
-        linked: as of `Asked`, from now on.
     """
 
     parts: tuple[ForwardMsg | tuple[Sent, ...], ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     waiting: Mapping[str, str] = field(default_factory=dict)
-    linked: bool = False
 
     def __post_init__(self) -> None:
         name = f"drawing {next(_numbers)}"
@@ -119,15 +115,13 @@ async def _draw(asked: Asked) -> Drawing:
     try:
         state = state_of(name)
         state.reset_state_value("reached", (asked.page, set(asked.reached)))
-        state.reset_state_value("guess_links", {asked.page} if asked.linked else set())
         send_to_session(name, BackMsg(rerun_script=ClientState.FromString(asked.state)))
         await nobody.finished.wait()
         well = nobody.status == ForwardMsg.FINISHED_SUCCESSFULLY and ran_without_errors(state)
         if not well or nobody.kinds & ALONE:
             return Drawing()
-        messages, linked = nobody.got.flush(), asked.page in state["guess_links"]
-        waiting = dict(_waiting(messages))
-        return Drawing(tuple(_parts(messages)), media_files(name), waiting, linked)
+        messages = nobody.got.flush()
+        return Drawing(tuple(_parts(messages)), media_files(name), dict(_waiting(messages)))
     finally:
         close_session(name)
 

@@ -17,7 +17,6 @@ from urllib.parse import parse_qs
 
 from ui.frame.page import note_uploads
 from ui.parts import typed
-from ui.parts.questions import NO_STATE
 from ui.server.classes import bundle
 from ui.server.classes.drawing import Asked, Drawing, drawing
 from ui.settings.page import HOME
@@ -45,7 +44,7 @@ from ui.streamlit_internals import (
 MOMENT_SECONDS = 20.0
 OWED = "owed"  # in the session
 # What a run that an address leads finds new there, or `Asked` says: all else is a reader's own.
-COMMON = {"settings", "page", "written", "links", "visit", "reached", "guess_links", OWED}
+COMMON = {"settings", "page", "written", "links", "visit", "reached", OWED}
 COMMON |= {"opening", "opens", "compression_seen"}  # of which nothing stays on the screen
 
 Run = Callable[[ScriptRunner, RerunData], None]
@@ -122,7 +121,7 @@ def _wanted(runner: ScriptRunner, asked: RerunData) -> Asked | None:
         if come_to and None not in come_to:
             reached = owed.shown.reached.union(come_to)
             return replace(owed.shown, reached=reached, moment=_moment())
-    said = parse_qs(asked.query_string, keep_blank_values=True).keys()
+    said = parse_qs(asked.query_string, keep_blank_values=True)
     if not _by_address(asked) or "room" not in said:
         return None
     page, (before, reached) = _page(runner, asked), _of(state, "reached", ("", ()))
@@ -137,7 +136,6 @@ def _wanted(runner: ScriptRunner, asked: RerunData) -> Asked | None:
         led_by.SerializeToString(deterministic=True),
         page,
         frozenset(reached if before == page else ()),
-        said <= NO_STATE and page in _of(state, "guess_links", ()),
         _moment(),
     )
 
@@ -179,9 +177,7 @@ def _take(runner: ScriptRunner, asked: RerunData, wanted: Asked, drawn: Drawing)
     state, owed = state_of(runner), _of(state_of(runner), OWED)
     led_by = asked if _by_address(asked) else owed.asked
     send_as_run(runner, led_by, drawn.messages(asked.cached_message_hashes))
-    linked = {*_of(state, "guess_links", ())} | ({wanted.page} if drawn.linked else set())
-    state["page"], state["guess_links"] = wanted.page, linked
-    state["reached"] = wanted.page, set(wanted.reached)
+    state["page"], state["reached"] = wanted.page, (wanted.page, set(wanted.reached))
     state[OWED] = Owed(led_by, wanted, drawn.files, drawn.waiting)
     note_uploads(PAGES[wanted.page])
     release_media_files(session_of(runner))
