@@ -33,7 +33,7 @@ Downloads = dict[str, object]
 MIXED = {
     "kv_left": "minicpm3-4b", "kv_right": "mistral-7b-v0.1", "kv_groups": "4", "kv_layers": "40",
     "kv_batch": "8", "kv_type": "fp32", "kv_context": "4096", "kv_unit": "GB", "kv_gpu": "a100-40",
-    "kv_ranks": "4", "kv_weights": "bf16", "kv_sequences": "32",
+    "kv_ranks": "4", "kv_weights": "bf16", "kv_sequences": "32", "kv_ways": "all",
 }  # fmt: skip
 # Others on linear axes: an MLA wider in values than in keys, and one KV head for all.
 LINEAR = {
@@ -44,8 +44,8 @@ LINEAR = {
 
 
 # A model that keeps an index key beside its latent, and one more that chooses.
-KINDS = {"kv_left": "deepseek-v4-flash", "kv_right": "kimi-k3", "kv_gpu": "b200"}
-SPARSE = {"kv_left": "deepseek-v3.2-exp", "kv_right": "glm-5", "kv_context": "65536"}
+KINDS = {"kv_left": "deepseek-v4-flash", "kv_right": "kimi-k3", "kv_ways": "all"}
+SPARSE = {"kv_left": "deepseek-v3.2-exp", "kv_right": "glm-5", "kv_ways": "two"}
 BLOCKS = {"kv_left": "glm-5.3-flash", "kv_right": "glm-5", "kv_context": "65536"}
 LINKS = {"mixed": MIXED, "linear": LINEAR, "sparse": SPARSE, "kinds": KINDS, "blocks": BLOCKS}
 
@@ -124,7 +124,8 @@ def test_a_topic_shows_what_the_engine_counts_of_both_models(
 def widgets(at: AppTest) -> dict[str, object]:
     """Setting -> its widget on the page itself."""
     found = (at.main.select_slider, at.main.selectbox, at.main.toggle, at.main.button_group)
-    return {w.key.split(":")[0]: w for kind in found for w in kind}
+    every = {w.key.split(":")[0]: w for kind in found for w in kind}
+    return {name: one for name, one in every.items() if name != "ask"}  # which every page has
 
 
 LABELS = {
@@ -134,18 +135,18 @@ LABELS = {
     "kv_batch": "Sequences at once (batch)", "kv_sequences": "Sequences at once (batch)",
     "kv_type": "Type of the numbers", "kv_unit": "Unit", "kv_log": "Logarithmic axes",
     "kv_gpu": "GPU", "kv_ranks": "GPUs that share the model", "kv_weights": "Type of the weights",
-    "kv_attention": "Attention is split by",
+    "kv_attention": "Attention is split by", "kv_ways": "Lines",
 }  # fmt: skip
 MODELS = {"kv_left": "gpt-2", "kv_right": "kimi-k2"}
 CHOICES = {
     "context": MODELS | {
-        "kv_context": 1024, "kv_groups": 16, "kv_layers": 11, "kv_batch": 4, "kv_type": "fp8",
-        "kv_unit": "GB", "kv_log": False,
+        "kv_context": 1024, "kv_ways": "all", "kv_groups": 16, "kv_layers": 11, "kv_batch": 4,
+        "kv_type": "fp8", "kv_unit": "GB", "kv_log": False,
     },
     "memory": MODELS | {
         "kv_gpu": "b200", "kv_ranks": 4, "kv_attention": "data", "kv_weights": "fp32",
-        "kv_context": 2048, "kv_batch": 16, "kv_groups": 2, "kv_type": "fp32", "kv_unit": "GB",
-        "kv_log": False,
+        "kv_context": 2048, "kv_batch": 16, "kv_ways": "two", "kv_groups": 2,
+        "kv_type": "fp32", "kv_unit": "GB", "kv_log": False,
     },
     "layouts": MODELS | {
         "kv_context": 8192, "kv_layers": 9, "kv_batch": 2, "kv_type": "int4", "kv_unit": "GB",
@@ -169,6 +170,7 @@ OPTIONS = {
     "kv_attention": ["heads", "sequences"],
     "kv_layers": ["all", *map(str, range(1, 127))],
     "kv_groups": [str(n) for n in range(1, 129) if 128 % n == 0],
+    "kv_ways": ["MHA, MLA", "and GQA, MQA", "and their successors"],
     "kv_view": [
         "By context", "GPU memory", "Layouts", "Tensor parallel", "Is my formula right?",
     ],
@@ -255,7 +257,7 @@ def test_a_refused_model_leaves_the_other_alive(
     link = {"kv_ranks": "16", "kv_left": "gemma-2b", "kv_right": "llama-3-8b", "kv_unit": "GB"}
     link["kv_context"] = "8192"  # what both were published for
     at = opened(PAGE, kv_view=topic, code="snippet", **link)
-    told, (left, right) = TOPICS[topic], sides(link)
+    told, (left, right) = TOPICS[topic], sides(link, topic)
     assert statement(at) == ""
     (error,) = at.error
     assert html.unescape(error.value) == (

@@ -23,7 +23,7 @@ pd = LazyModule("pandas")
 
 FILE = "kv_cache.csv"
 CONTROLS = (
-    "kv_context", "kv_groups", "kv_layers", "kv_batch", "kv_type", "kv_unit", "kv_log",
+    "kv_context", "kv_ways", "kv_groups", "kv_layers", "kv_batch", "kv_type", "kv_unit", "kv_log",
 )  # fmt: skip
 GROUPED = "mha", "gqa", "own", "mqa"
 
@@ -60,7 +60,9 @@ def _keeps(view: View, scene: Scene) -> str:
 
 def look(view: View) -> str:
     """Say what to look at, by the kind of axes."""
-    return t("kv_cache.look_log") if view.log else t("kv_cache.look_linear")
+    axes = "log" if view.log else "linear"
+    more = [t(f"kv_cache.look_more_{axes}")] if view.ways == "all" else []
+    return sentences([t(f"kv_cache.look_{axes}"), *more])
 
 
 def draw(view: View, scene: Scene, side: str) -> None:

@@ -29,8 +29,8 @@ pd = LazyModule("pandas")
 
 FILE = "kv_cache_memory.csv"
 CONTROLS = (
-    "kv_gpu", "kv_ranks", "kv_attention", "kv_weights", "kv_context", "kv_batch", "kv_groups",
-    "kv_type", "kv_unit", "kv_log",
+    "kv_gpu", "kv_ranks", "kv_attention", "kv_weights", "kv_context", "kv_batch", "kv_ways",
+    "kv_groups", "kv_type", "kv_unit", "kv_log",
 )  # fmt: skip
 
 

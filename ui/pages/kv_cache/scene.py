@@ -52,7 +52,8 @@ def type_label(code: str) -> str:
 class Scene:
     """One model and the reader's choices; `layers` 0 means every layer that keeps a cache.
 
-    With `first` only the layers of its first kind are counted, where it has several.
+    With `first` only the layers of its first kind are counted, where it has several. Beside the
+    model's own way only those of `beside` are compared, or every one where that is empty.
     """
 
     key: str
@@ -61,6 +62,7 @@ class Scene:
     batch: int
     dtype: str
     first: bool = False
+    beside: tuple[str, ...] = ()
 
     @property
     def preset(self) -> Preset:
@@ -105,7 +107,11 @@ class Scene:
         of_kind = {every[code].kind: every[code] for code in reversed(PAGES["kv_cache"].variants)}
         first = sorted(of_kind.values(), key=lambda one: one.order)
         own = {one.code: self.preset.beside_of(one.kind) for one in first}
-        made = {one.code: own[one.code] or one.config(sizes, config) for one in first}
+        made = {
+            one.code: own[one.code] or one.config(sizes, config)
+            for one in first
+            if not self.beside or one.code in self.beside
+        }
         return made | {self.own: config}
 
     @property

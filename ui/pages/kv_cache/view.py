@@ -30,7 +30,13 @@ from ui.settings.state import at_most, chosen, nearest, settings
 SIZED = re.compile(r"(\d+(?:\.\d+)?)([BM])\b")  # readers know these models by it
 SCALES = {"B": 10**9, "M": 10**6}
 LEFT, RIGHT, CONTEXT = "deepseek-v3", "llama-3.1-405b", 2**17
+WAYS = {  # of attending that are drawn beside the model's own; of "all" every one
+    "two": ("mha", "mla"),
+    "four": ("mha", "gqa", "mqa", "mla"),
+    "all": (),
+}
 TOPICS = "context", "memory", "layouts", "parallel", "formula"
+OVER_TOKENS = ("context", "memory")  # topics whose lines are the ways that are chosen
 OF_ONE_KIND = "layouts", "formula"  # topics that look into one layer
 BATCHES = tuple(2**n for n in range(11))
 RANKS = tuple(2**n for n in range(8))  # GPUs that can share a model
@@ -105,6 +111,7 @@ SETTINGS = {
         "select_slider",
         follows=partial(longest, most=CONTEXT),
     ),
+    "kv_ways": Setting("four", one_of(*WAYS), "segmented_control"),
     "kv_log": Setting(True, flag, "toggle"),
     "kv_unit": Setting("GiB", one_of("GiB", "GB"), "segmented_control", write=str),
     "kv_view": Setting("context", one_of(*TOPICS), "segmented_control"),
@@ -152,6 +159,7 @@ def scenes() -> tuple[Scene, Scene]:
     s = settings()
     first = s["kv_view"] in OF_ONE_KIND
     choices = (s["kv_groups"], s["kv_layers"], s["kv_batch"], s["kv_type"], first)
+    choices = (*choices, WAYS[s["kv_ways"]] if s["kv_view"] in OVER_TOKENS else ())
     return Scene(s["kv_left"], *choices), Scene(s["kv_right"], *choices)
 
 

@@ -62,16 +62,19 @@ def title(one: Side) -> str:
 
 def look(one: Side) -> str:
     start = f"The solid line is MLA, which keeps only {tensor('c_KV')} and {tensor('k_R')}. "
+    every = one.lines == "all"
     if one.log:
-        return start + (
-            "With both axes logarithmic, what grows with every token runs in parallel: the "
-            "distance between two lines is their ratio, the same at every length. CSA and HCA "
-            "bend where the window is full and entries begin to count; KDA is flat, its state "
-            "does not grow."
+        more = (
+            " CSA and HCA bend where the window is full and entries begin to count; KDA is flat, "
+            "its state does not grow."
         )
-    return start + (
-        "What grows does so in proportion to the context; only the slope, the numbers kept per "
-        "token, tells the lines apart. KDA does not grow at all."
+        return (
+            f"{start}Both axes are logarithmic: the distance between two lines is their ratio, "
+            f"the same at every length.{more * every}"
+        )
+    return (
+        f"{start}All grow in proportion to the context; only the slope, the numbers kept per "
+        f"token, tells them apart.{' KDA does not grow at all.' * every}"
     )
 
 

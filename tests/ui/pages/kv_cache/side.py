@@ -57,6 +57,7 @@ class Side:
     weights: str = "fp8"
     sequences: int = 4
     first: bool = False  # only the layers of its first kind
+    lines: str = "all"  # the ways that are compared, where the topic leaves a choice
 
     @property
     def preset(self) -> Preset:
@@ -213,7 +214,9 @@ class Side:
         ways[own] = self.config
         mix = " + ".join(mechanisms.of(one).kind(one) for one, _ in self.preset.kinds[:2])
         starred = f"{mix if self.mixed else own} ★"
-        return {starred if n == own else n: config for n, config in ways.items()}
+        shown = {"two": (0, 3), "four": range(4), "all": range(9)}[self.lines]
+        kept = {name for place, name in enumerate(list(ways)[:9]) if place in shown} | {own}
+        return {starred if n == own else n: ways[n] for n in ways if n in kept}
 
     @property
     def mha(self) -> GroupedConfig:
@@ -453,10 +456,12 @@ def sides(link: dict[str, str], topic: str = "context") -> tuple[Side, Side]:
     """Both models of a link to the page, as a topic counts them."""
     given = {name.removeprefix("kv_"): value for name, value in link.items()}
     left, right = given.pop("left", "deepseek-v3"), given.pop("right", "llama-3.1-405b")
+    lines = given.pop("ways", "four")
     typed = {
         name: type(getattr(Side, name))(int(value) if value.isdigit() else value)
         for name, value in given.items()
         if name not in ("view", "lang")
     }
     typed["first"] = topic in ("layouts", "formula")
+    typed["lines"] = lines if topic in ("context", "memory") else "all"
     return Side(left, **typed), Side(right, **typed)
