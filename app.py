@@ -13,10 +13,9 @@ if __name__ != "__main__":  # `streamlit run` imports this file; every visit the
 else:
     from ui.engine.model import present
     from ui.frame import page
-    from ui.pages.overview import PAGE, words
+    from ui.pages.overview import PAGE, doors, variants, words
     from ui.pages.overview.view import view
     from ui.parts import charts, prose, questions, scene
-    from ui.parts.control import control
     from ui.words.text import t
 
     with page.frame(PAGE) as frame:
@@ -29,18 +28,12 @@ else:
             prose.refused(error)
         else:
             prose.lead(*words.lead(shown), words.look(shown))
-            control(
-                "variant",
-                widget="segmented_control",
-                label=t("overview.variant"),
-                options=shown.model.variants,
-                write=lambda code: t(f"common.{code}"),
-                label_visibility="collapsed",
-            )
+            variants.choice(shown)
             scene.draw.show(shown, shown.flow.alt())
             prose.note(t("scene.look"))
             questions.ask(words.question, shown)
             charts.download(shown.flow.table, "mla_data_flow.csv")
+            doors.doors()
             figures = words.figures(shown)
             with st.container(key="figures"):
                 cells = st.columns(len(figures))

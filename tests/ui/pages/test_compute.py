@@ -127,9 +127,10 @@ def _step(decoding: bool, queries: int, batch: int) -> dict[str, int]:
 
 
 STEP = {"cost_gpu": "mi300x", "cost_context": "8192", "cost_queries": "4", "cost_batch": "16"}
+STEP |= {"cost_ways": "all"}
 FILL = {
     "cost_phase": "prefill", "cost_gpu": "l4", "cost_context": "2048", "cost_queries": "8",
-    "cost_batch": "2", "cost_scope": "layer",
+    "cost_batch": "2", "cost_scope": "layer", "cost_ways": "all",
 }  # fmt: skip
 
 
@@ -160,6 +161,18 @@ def near(expected: object) -> object:
 
 
 # The roofline
+
+
+@pytest.mark.parametrize(
+    ("link", "marked"),
+    [
+        ({}, ["MHA", "GQA, g = 4", "MQA", "MLA, absorbed"]),
+        ({"variant": "kda"}, ["MHA", "GQA, g = 4", "MQA", "MLA, absorbed", "KDA, one state"]),
+        (FILL | {"cost_ways": "four"}, [*list(WAYS)[:4], "MLA, expanded"]),
+    ],
+)
+def test_first_what_mla_is_compared_with_stands_under_the_roof(opened, link, marked):
+    assert charts(opened(PAGE, **LINK, **link))[0].names[1:] == marked
 
 
 def test_every_way_stands_under_the_roof_at_its_own_numbers(shown):

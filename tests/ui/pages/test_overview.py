@@ -109,6 +109,9 @@ def test_a_variant_shows_its_own_layer(
     pd.testing.assert_frame_equal(csv(downloads["mla_data_flow.csv"]), pd.DataFrame(rows))
 
 
+DOORS = "I want to understand it", "I give a lecture", "I plan a server"
+
+
 def shows_figures(at: AppTest, config: Config, cached: int, mha: int) -> None:
     """The four figures, what they are measured by, and what explains them."""
     parameters = sum(p.numel() for p in layer_of(config).parameters())
@@ -132,7 +135,8 @@ def shows_figures(at: AppTest, config: Config, cached: int, mha: int) -> None:
         "of one attention layer",
         "KV heads",
     ]
-    look, problem = prose(at)
+    look, *doors, problem = prose(at)
+    assert doors == [f"**{door}**" for door in DOORS]
     assert look.startswith("A model reads tokens, words or parts of them. Its heads look back")
     assert problem.startswith("A model that writes token after token keeps the keys and values")
     tensors = re.findall(r"<span.*?</span>", problem)

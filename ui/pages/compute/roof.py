@@ -96,7 +96,7 @@ def roof(view: View) -> None:
     """Draw the device's roofline with every way on it."""
     gpu, ridge = device_name(view.device), digits(view.device.ridge)
     places = {}
-    for code in view.ways:
+    for code in view.marked:
         intensity = view.cost(code).flops_per_byte
         places[code] = (intensity, view.device.attainable(intensity))
     at = {code: digits(intensity) for code, (intensity, _) in places.items()}

@@ -26,6 +26,7 @@ from ui.words.numbers import count
 from ui.words.text import t
 
 FLOPS = attrgetter("total_flops")
+GROUPED = "mha", "gqa", "mqa"
 THIS = "this"  # the machine that the app runs on
 CONTEXT = 2**15
 STEPS = tuple(2**n for n in range(7, 21))  # of the slider of the context
@@ -42,6 +43,7 @@ def layers(preset: str) -> int:
 
 SETTINGS = {
     "cost_phase": Setting("decode", one_of("decode", "prefill"), "segmented_control"),
+    "cost_ways": Setting("four", one_of("four", "all"), "segmented_control"),
     "cost_scope": Setting("model", one_of("layer", "model"), "segmented_control"),
     "cost_layers": Setting(layers(PUBLISHED), whole(1, 1024), follows=layers),
     "cost_gpu": Setting(
@@ -102,6 +104,13 @@ class View:
         """The way of the chosen variant, of expanded MLA that of the phase."""
         return self.model.variant if self.model.variant in self.ways else self.dense
 
+    @property
+    def marked(self) -> Mapping[str, Way]:
+        """The ways under the roof: MHA, GQA, MQA and MLA with the chosen one, or all of them."""
+        first = (*GROUPED, self.dense, *(() if self.decoding else ("mla_absorbed",)), self.shown)
+        every = self.chosen.ways == "all"
+        return {code: way for code, way in self.ways.items() if every or code in first}
+
     def cost(self, code: str, *, batch: int | None = None, tokens: int | None = None) -> Cost:
         """Return the cost of one layer in this way, with the chosen batch and context or others."""
         way, tokens = self.ways[code], tokens or self.chosen.context
@@ -155,6 +164,7 @@ def controls() -> None:
     with st.container(horizontal=True, gap="medium"):  # one below the other where it is narrow
         control("cost_phase")
         control("cost_scope")
+        control("cost_ways")
     number_control("cost_layers", disabled=s["cost_scope"] != "model")
     control("cost_gpu")
     control("cost_context", options=[n for n in STEPS if n <= longest(s["preset"])])

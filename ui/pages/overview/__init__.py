@@ -1,10 +1,12 @@
 """Overview: what MLA is for, what flows through it, and what it saves at the chosen sizes."""
 
 from mla_engine import costs, mechanisms
+from ui.pages.overview.doors import DOORS
+from ui.pages.overview.variants import SETTINGS
 from ui.pages.overview.view import View
 from ui.parts.flow import TOKENS
 from ui.parts.snippet import layer
-from ui.settings.page import Functions, Page, Recipe
+from ui.settings.page import Functions, Link, Page, Recipe
 
 
 def ran(view: View) -> Functions:
@@ -29,7 +31,9 @@ PAGE = Page(
     name="overview",
     group="understand",
     order=1,
+    settings=SETTINGS,
     lecture=("variant", "preset"),
     code=ran,
+    links=tuple(Link(page) for pages in DOORS.values() for page in pages),
     snippet=recipe,
 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from ui.engine.model import present
 from ui.parts.flow import Overview
 from ui.parts.scene.scene import Scene
+from ui.settings import state
 from ui.settings.sizes import longest
 
 TOKENS = 2**15  # of a long text, which MHA's cache is compared at
@@ -12,7 +13,13 @@ TOKENS = 2**15  # of a long text, which MHA's cache is compared at
 
 @dataclass(frozen=True)
 class View(Scene):
-    """The chosen layer: drawn to scale, its data flow, and its cache of a long text."""
+    """The chosen layer: drawn to scale, its data flow, and its cache of a long text.
+
+    Args:
+        later: whether the variants that came after MLA are offered, too.
+    """
+
+    later: bool
 
     @property
     def flow(self) -> Overview:
@@ -32,4 +39,4 @@ def view() -> View:
         ValueError: sizes that no layer can have, in the engine's words.
     """
     model = present()
-    return View(model, model.config())
+    return View(model, model.config(), state.chosen("overview").later)

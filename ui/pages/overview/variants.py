@@ -1,0 +1,32 @@
+"""The choice of the variant: what MLA is compared with, and by one press what came after it."""
+
+import streamlit as st
+
+from ui.pages.overview.view import View
+from ui.pages.overview.words import LATER
+from ui.parts.control import control
+from ui.settings import state
+from ui.settings.parsers import Setting, flag
+from ui.words.text import t
+
+SETTINGS = {"ov_later": Setting(False, flag)}  # whether those after MLA are offered, too
+
+
+def choice(view: View) -> None:
+    """Draw the variants; those after MLA once they are asked for, or one of them is shown."""
+    every, now = view.model.variants, view.model.variant
+    later = [code for code in every if code in LATER]
+    whole = view.later or now in LATER or not later
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        control(
+            "variant",
+            widget="segmented_control",
+            label=t("overview.variant"),
+            options=every if whole else [code for code in every if code not in LATER],
+            write=lambda code: t(f"common.{code}"),
+            label_visibility="collapsed",
+            width="content",
+        )
+        if not whole:
+            label, taken = t("overview.later"), {"ov_later": True}
+            st.button(label, key="ov_later", type="tertiary", on_click=state.change, kwargs=taken)
