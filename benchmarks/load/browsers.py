@@ -61,8 +61,8 @@ async def _act(page: Page, draw: Random, tally: Tally) -> None:
     if await (slider := page.locator(SLIDER).first).is_visible():
         await slider.press(draw.choice(["ArrowLeft", "ArrowRight"]))
     else:
-        links = await page.get_by_test_id("stPageLink-NavLink").all()
-        await draw.choice(links).click()
+        links = page.get_by_test_id("stPageLink-NavLink").and_(page.locator(":not([inert] *)"))
+        await draw.choice(await links.all()).click()
     await _settled(page)
     tally.answers.append(time.monotonic() - asked)
 

@@ -13,6 +13,7 @@ from mla_engine.refusals import RefusedError
 PATTERNS = ("", "/", ".", "x")
 ROLES = (0, 1, 2, 3)
 FADED = 0.4
+THOUSAND = 1000
 HEIGHT = 260
 Sign = Role | tuple[Role, str]
 """What picks a part's colour, and its pattern where that is not the one of its place."""
@@ -62,6 +63,8 @@ def bars(
         traces.append(totals_at_ends(reached, totals))
     ends = _ends(amounts, limits, stacked=stacked, log=log, wide=bool(totals))
     alone = np.isnan(amounts).any()
+    if not log and not ticks and ends[1] < THOUSAND:
+        ticks = ",~g"  # with a prefix a half would be 500m
     return figure(
         traces,
         height=height,

@@ -170,7 +170,7 @@ def _draw(
         "x": np.array([(a + b) / 2 for a, b in columns], dtype=np.float32),
         "y": np.array([(a + b) / 2 for a, b in rows], dtype=np.float32),
     }
-    bar = _colour_bar(*colours[:2], width)
+    bar = _colour_bar(*colours[:2], width, square=square)
     traces = [_heat(drawn, place, colours, bar, f"{hover}{name} %{{z:.6g}}<extra></extra>")]
     kinds = hidden_cells(drawn, left_out, words["masked"], (rows, columns))
     traces += [trace for kind in kinds for trace in covered(*kind, place, hover, (rows, columns))]
@@ -212,14 +212,19 @@ def _heat(
     }
 
 
-def _colour_bar(low: float, high: float, width: int) -> dict:
-    """Return the colour bar above the map, with few ticks, or with its ends only."""
+def _colour_bar(low: float, high: float, width: int, *, square: bool) -> dict:
+    """Return the colour bar above the map, with few ticks, or with its ends only.
+
+    Above a square map it is as long as a phone has room for: wider than the map it would belong to
+    the page.
+    """
     ticks = [low, (low + high) / 2, high] if width >= PHONE_PIXELS else [low, high]
     texts = [f"{tick:.3g}".replace("-", "−") for tick in ticks]
+    length = 1 if max(map(len, texts)) <= SHORT else 0.85  # a long one needs room beside it
     return {
         "orientation": "h",
         "thickness": BAR_HEIGHT,
-        "len": 1 if max(map(len, texts)) <= SHORT else 0.85,  # a long one needs room beside it
+        **({"lenmode": "pixels", "len": min(width, PHONE_PIXELS)} if square else {"len": length}),
         "y": 1.0,
         "yanchor": "bottom",
         "ypad": 8,

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.attacks.server import running
 from tests.browser.conftest import PROJECTOR, new_context
 from tests.browser.looks import PHONE
-from tests.browser.waiting import settle
+from tests.browser.waiting import door, settle
 from tests.classroom import redis_server
 
 pytestmark = pytest.mark.browser
@@ -60,7 +60,7 @@ def joined(page: Page, url: str, code: str, says: str) -> None:
 
 
 def goes(page: Page, link: str) -> None:
-    page.get_by_test_id("stSidebar").get_by_role("link", name=link, exact=True).click()
+    door(page, link).click()
 
 
 def at(name: str) -> re.Pattern:

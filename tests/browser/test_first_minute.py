@@ -15,7 +15,7 @@ from tests.browser.looks import KINDS, Turn, looked_at, looked_through
 from tests.browser.test_classroom import at, classroom, goes, joined, over
 from tests.browser.test_classroom import opened as class_opened
 from tests.browser.test_story import STORY_BARS, wrong
-from tests.browser.waiting import listening, menu, settle
+from tests.browser.waiting import door, listening, menu, settle
 from ui.frame.story import steps
 
 pytestmark = pytest.mark.browser
@@ -54,7 +54,7 @@ def test_it_begins_with_one_press_and_gives_back_what_was(show, app_url):
     page.get_by_role("button", name="Tell me the story").click()
     page.wait_for_url(f"{app_url}/language_model?stop=1")
     settle(page)
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Claims").click()
+    door(page, "Claims").click()
     page.wait_for_url(f"{app_url}/claims?kv_batch=4")
 
 
@@ -126,12 +126,11 @@ def test_a_long_text_leaves_every_link_for_others_and_survives_a_reload(app_url,
     settle(page)
     note = page.get_by_test_id("stAlert").filter(has_text="at most 2,000 characters")
     expect(note).to_contain_text("“map_text”")
-    links = page.get_by_test_id("stSidebar").get_by_role("link")
     page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
     menu(page).get_by_role("button", name="Copy link").click()
     box = page.get_by_role("textbox", name="Copy link")
     expect(box).to_have_value(f"{app_url}/notation?lang=en&seed=3&map_run=1")
-    links.get_by_text("Attention maps").click()
+    door(page, "Attention maps").click()
     page.wait_for_url("**/attention_maps**")
     settle(page)
     text = page.get_by_role("textbox").first

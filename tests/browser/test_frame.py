@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.waiting import settle
+from tests.browser.waiting import door, settle
 
 pytestmark = pytest.mark.browser
 
@@ -18,7 +18,7 @@ def test_settings_survive_navigation_back_reload_and_language(show, app_url):
     settle(page)
     assert "n_heads=8" in page.url
 
-    sidebar.get_by_role("link", name="KV 缓存").click()
+    door(page, "KV 缓存").click()
     page.wait_for_url("**/kv_cache**")
     settle(page)
     assert "n_heads=8" in page.url

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.looks import PHONE
-from tests.browser.waiting import everything, frames, settle
+from tests.browser.waiting import door, everything, frames, settle
 
 pytestmark = pytest.mark.browser
 PLOTS = ".js-plotly-plot"
@@ -66,8 +66,7 @@ def test_its_button_and_paper_ask_for_a_section(show, app_url):
 def test_on_a_phone_the_navigation_closes_and_controls_stand_by_their_picture(show):
     page = show("kv_cache", PHONE)
     page.get_by_test_id("stExpandSidebarButton").click()
-    sidebar = page.get_by_test_id("stSidebar")
-    way = sidebar.get_by_role("link", name="Absorption")
+    way = door(page, "Absorption")
     expect(way).to_be_in_viewport()
     way.click()
     page.wait_for_url("**/absorption**")

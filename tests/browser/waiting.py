@@ -4,6 +4,7 @@ First the test waits for what its action must bring (an address, a text); then, 
 page at a stroke, it lets it settle.
 """
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -54,6 +55,16 @@ def everything(page: Page) -> None:
     """Draw every section of the page, in sight or not, as for printing."""
     page.evaluate("() => { dispatchEvent(new Event('beforeprint')); }")
     settle(page)
+
+
+def door(page: Page, name: str) -> Locator:
+    """Return the navigation's link to a page, its group opened."""
+    exactly = re.compile(f"^{re.escape(name)}$")
+    link = page.get_by_test_id("stPageLink-NavLink").filter(has_text=exactly)
+    group = page.locator("[class*=st-key-pages_]").filter(has=link)
+    if group.locator("details[open]").count() == 0:
+        group.locator("summary").click()
+    return link
 
 
 def menu(page: Page) -> Locator:

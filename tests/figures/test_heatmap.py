@@ -191,6 +191,7 @@ def test_labels_of_narrow_panels_are_fewer_and_stand_apart():
     assert wide.tickangle == 90, "seven words side by side would touch"
     ends = score_map(-np.eye(2), words[:2], words[:2], width=130).data[0].colorbar
     assert ends.ticktext == ("−1", "1")
+    assert (ends.lenmode, ends.len) == ("pixels", 130), "no wider than its own map"
     assert ends.tickangle == 0
     assert attention_map(np.eye(3), words[:3], words[:3]).layout.xaxis.tickangle is None
 

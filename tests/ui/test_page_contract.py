@@ -76,7 +76,7 @@ REPEATS = {
     *("rope-scale", "compute", "compute-prefill", "worked_example", "worked_example-mha"),
     *("claims", "notation"),
 }
-SHOW_VARIANTS = {"kv_cache": 4, "kv_cache-parallel": 4, "compute": 6, "absorption-small": 2}
+SHOW_VARIANTS = {"kv_cache": 4, "kv_cache-parallel": 4, "compute": 5, "absorption-small": 2}
 OWN_NAMES = {"quality", "planner", "kv_cache-deepseek-v4-flash-kimi-k3"}  # for variants, in charts
 EXPLAINED = {  # symbols with their meaning as tooltip
     "overview": ("c_KV", "k_R", "k_C", "v_C", "q_C"),

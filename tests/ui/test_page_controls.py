@@ -19,7 +19,7 @@ from ui.frame.rooms import PAGES
 from ui.parts import statements
 from ui.settings.shared import SIZES
 
-ELSEWHERE = {"lang", "code"}  # on every page: test_texts and test_code
+ELSEWHERE = {"lang", "code", "ask"}  # on every page: test_texts, test_code and test_guess
 OTHER = {  # what no label can be set by
     "preset": "small",
     "variant": "mha",

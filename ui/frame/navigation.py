@@ -16,14 +16,18 @@ from ui.words.text import t
 
 
 def draw() -> None:
-    """Draw the choice of language, the story, every page in lecture order, lecture mode."""
+    """Draw the choice of language, the story, the pages by groups in lecture order, lecture mode.
+
+    The group of the present page is open, the others say what is behind them.
+    """
     st.markdown("**MLA Explorer**")
     control("lang", label_visibility="collapsed")
     st.session_state.links = query = story.query_outside()
     story.start_button()
+    here = visit().page.group
     for group, pages in groupby(PAGES.values(), lambda page: page.group):
-        with st.container(key=f"pages_{group}", gap="xsmall"):
-            st.caption(t(f"navigation.{group}"))
+        label = f"**{t(f'navigation.{group}')}** :small[{t(f'navigation.{group}_holds')}]"
+        with st.expander(label, expanded=group == here, key=f"pages_{group}"):
             for page in pages:
                 st.page_link(page.file, label=t(f"{page.name}.link"), query_params=query)
     lecture.button()
@@ -40,6 +44,7 @@ def menu(page: Page) -> None:
         bridge.copy_link(share.link(), label=t("common.copy_link"), done=t("common.link_copied"))
         share.button(width="stretch")
         visit().menu = st.container()
+        control("ask", help=t("guess.ask_help"))
         code.choice()
         st.text(t("menu.runs_on", machine=measure.here()))
 

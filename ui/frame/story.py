@@ -154,7 +154,6 @@ def start_button() -> None:
         t("story.start"),
         icon=":material/auto_stories:",
         key="story_start",
-        help=t("story.start_help", chapters=steps()[-1].chapter, count=len(steps())),
         on_click=go,
         args=(1,),
         type="primary",

@@ -14,7 +14,7 @@ from ui.words.text import t
 
 REFUSED = "typed_refused"  # name and error of the number typed last, until it has been told
 KEY = ":typed"  # behind the key that the setting's other widget has
-WIDTH = 140  # pixels: five digits beside both buttons
+WIDTH = 132  # pixels: five digits beside both buttons
 
 
 def exact_control(
@@ -35,7 +35,7 @@ def exact_control(
         write: writes an option of the slider.
     """
     setting = SETTINGS[name]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key=f"exact_{name}"):
         control(name, options=options, write=write, then=then)
         label = t("sizes.typed", name=t(setting.label or setting.texts))
         look = {"width": WIDTH, "label_visibility": "collapsed"}

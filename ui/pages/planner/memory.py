@@ -21,7 +21,12 @@ from ui.words.text import listed, t
 pd = LazyModule("pandas")
 
 MEMORY, ROW = 150, 70  # pixels of the picture, and of each row
-LOOKS = {"weights": 1, "overhead": 2, "cache": 0, "free": "input"}  # of the parts of a bar
+LOOKS = {  # of the parts of a bar: plain but for what is neither weights nor cache
+    "weights": ("weight", ""),
+    "overhead": (2, "/"),
+    "cache": (0, ""),
+    "free": ("input", "."),
+}
 
 
 def draw(view: View) -> None:
