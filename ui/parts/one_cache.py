@@ -13,9 +13,7 @@ import streamlit as st
 from mla_engine import figures
 from mla_engine.figures import Band, look
 from mla_engine.language_model import one_cache
-from mla_engine.language_model.moments import moments
 from mla_engine.language_model.one_cache import OneCache, Row, Spread
-from mla_engine.language_model.retrofit import IntoMLA, Retrofit, averaged
 from mla_engine.lazy import LazyModule
 from ui import ASSETS
 from ui.engine import shared_cache
@@ -28,7 +26,7 @@ from ui.words.text import listed, safe, t
 
 pd = LazyModule("pandas")
 
-CODE = (moments, Retrofit.by_moments, IntoMLA.by_moments, averaged)
+CODE = (OneCache.row, Row.perplexity, Row.times)
 FILE = ASSETS / "one_cache.json"
 BOTH, KINDS = "both", ("novels", "documentation")
 WHOLE = "whole"
