@@ -179,7 +179,7 @@ CACHES_OF_STREAMLIT = {  # what they keep does not grow with what visitors ask f
     "ui/parts/statements.py:checked": "a verdict for each of the statements",
 }
 CACHES_OF_PYTHON = {
-    "ui/frame/story.py:steps": "without arguments",
+    "ui/frame/story.py:telling": "the story, with the real model of two names and without",
     "ui/engine/workers/messages.py:_types": "without arguments",
     "ui/classroom/rooms.py:_of": "the one store of rooms",
     "ui/settings/server.py:_of": "the settings that the operator has now",

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from ui import ROOT
+from ui.engine import real_model
 from ui.frame import story
 from ui.settings.page import Link, Page
 from ui.settings.rooms import PAGES, SETTINGS, RoomError, home, register
@@ -71,5 +72,6 @@ def open_all() -> None:
         for name in page.lecture:
             if name not in SETTINGS:
                 raise RoomError(f"{home(page.name)}: lecture mode shows the unknown {name!r}")
-    steps = (Link(step.page, step.own) for step in story.steps())
+    tellings = (story.telling(source) for source in ("", real_model.NAMES[0]))
+    steps = (Link(step.page, step.own) for told in tellings for step in told)
     check_links(steps, story.FILE.relative_to(ROOT).as_posix())

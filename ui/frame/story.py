@@ -1,6 +1,7 @@
 """The story: chapters of steps; each is a page with its whole state, what it is about, a sentence.
 
-The steps are numbered through; the setting `stop` is the present one, 0 outside the story.
+The steps are numbered through; the setting `stop` is the present one, 0 outside the story. Some are
+told in two ways: of the app's own real model, where it is there, and of the made-up language.
 """
 
 import tomllib
@@ -14,6 +15,7 @@ from typing import Any
 import streamlit as st
 
 from ui import css
+from ui.engine import real_model
 from ui.frame import presenter
 from ui.parts import bridge
 from ui.settings import state
@@ -62,22 +64,31 @@ class Step:
         return dict(self.own) | {"stop": number, "lang": state.settings()["lang"]}
 
 
-@lru_cache(maxsize=1)
 def steps() -> tuple[Step, ...]:
-    """All steps in order."""
-    return tuple(_read())
+    """All steps in order, as they are told now."""
+    return telling(real_model.source())
 
 
-def _read() -> Iterator[Step]:
+@lru_cache(maxsize=3)
+def telling(source: str) -> tuple[Step, ...]:
+    """All steps in order, with the real model of this name; "" for none."""
+    return tuple(_read(source))
+
+
+def _read(source: str) -> Iterator[Step]:
     chapters = tomllib.loads(FILE.read_text("utf-8"))["chapters"]
     for number, chapter in enumerate(chapters, start=1):
         for row in chapter["steps"]:
             shared = {} if "page" in row else chapter.get("state", {})
+            own = shared | row.get("state", {})
+            if source and (real := row.get("real")):
+                row |= real
+                own = {"source": source, **real["state"]} if "state" in real else own
             yield Step(
                 chapter=number,
                 title=chapter["title"],
                 page=row.get("page", chapter["page"]),
-                own=shared | row.get("state", {}),
+                own=own,
                 look=tuple(row["look"]),
                 blocks=tuple(row.get("blocks", ())),
                 say=row["say"],
@@ -97,8 +108,11 @@ def number() -> int:
 
 
 def present() -> Step | None:
-    """The present step."""
-    return steps()[number() - 1] if number() else None
+    """The present step, told of the model that its page shows."""
+    if not number():
+        return None
+    told, plain = (one[number() - 1] for one in (steps(), telling("")))
+    return plain if "source" in told.own and not real_model.reads() else told
 
 
 def go(to: int) -> None:
@@ -164,21 +178,29 @@ def start_button() -> None:
 def mend(page: str) -> list[Note]:
     """Leave the story where the step is another page's: a reader who goes elsewhere leaves it.
 
-    A link to a step that had another number when it was made opens that step.
+    A link to a step that had another number when it was made opens that step; one to a step of the
+    real model, where that is not there, the same step as it is told without.
     """
     there = 0 < number() <= len(steps())
+    if there and real_model.reads() and not real_model.source():
+        go(number())
+        state.follow()
     found = _shown(page) if there and "stop" in visit().asked else []
     if found and number() not in found:
         state.change(stop=min(found, key=lambda one: abs(one - number())))
-    here = there and steps()[number() - 1].page == page
+    here = there and page in {told[number() - 1].page for told in (steps(), telling(""))}
     return state.nearest(stop=number() if here else 0)
 
 
 def _shown(page: str) -> list[int]:
     """The steps that show this page exactly as it is set."""
     present = {name: text for name, text in state.query().items() if name not in BESIDE}
-    numbered = enumerate(steps(), start=1)
-    return [n for n, step in numbered if step.page == page and _written(step) == present]
+    numbered = enumerate(zip(steps(), telling(""), strict=True), start=1)
+    return [
+        n
+        for n, told in numbered
+        if any(step.page == page and _written(step) == present for step in told)
+    ]
 
 
 def _written(step: Step) -> dict[str, str]:
@@ -197,7 +219,9 @@ def draw(step: Step) -> None:
     visit().blocks, visit().look = step.blocks, step.look
     st.html(f"<style>{_dimmed(step)}</style>")
     bridge.listen(bridge.STORY, on_step=turn)
-    presenter.draw(list(map(_told, steps())), number(), look=list(map(css, step.look)), on_go=go)
+    told = [*steps()]
+    told[number() - 1] = step
+    presenter.draw(list(map(_told, told)), number(), look=list(map(css, step.look)), on_go=go)
 
 
 def _told(step: Step) -> dict[str, Any]:
