@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 UV := build/uv/bin/uv
 LOCKED := --universal --python-version 3.11 --generate-hashes --no-emit-package torch
 
-.PHONY: help install run check test test-all test-touched tools train measure-real demo-model real-model screenshots handout lint format lock clean
+.PHONY: help install run check test test-all test-touched tools train measure-real demo-model real-model screenshots handout site lint format lock clean
 .DEFAULT_GOAL := help
 
 help:  ## list the commands
@@ -55,6 +55,9 @@ measure-real: .venv/ready  ## measure what the real model still says with a smal
 
 handout: tools .venv/ready-to-test  ## print the story into build/ (OPTIONS='--lang zh --url https://...')
 	@$(BIN)/python -m ui.handout $(OPTIONS)
+
+site: tools .venv/ready-to-test  ## make a static copy in build/site (OPTIONS='--url https://... --app https://...')
+	@$(BIN)/python -m ui.site $(OPTIONS)
 
 lint: .venv/ready-to-test  ## check style and import rules
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-cache

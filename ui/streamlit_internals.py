@@ -54,6 +54,7 @@ __all__ = [  # what other files name
     "ScriptRunner",
     "SessionClient",
     "SessionState",
+    "WidgetState",
     "create_reference_msg",
     "serialize_forward_msg",
 ]

@@ -11,6 +11,7 @@ from ui.parts.control import control
 from ui.settings import state
 from ui.settings.page import Page
 from ui.settings.rooms import PAGES
+from ui.settings.server import server
 from ui.settings.visit import visit
 from ui.words.text import t
 
@@ -30,7 +31,8 @@ def draw() -> None:
         with st.expander(label, expanded=group == here, key=f"pages_{group}"):
             for page in pages:
                 st.page_link(page.file, label=t(f"{page.name}.link"), query_params=query)
-    lecture.button()
+    if not server().recorded:
+        lecture.button()
     classroom.button()
 
 
@@ -42,7 +44,8 @@ def menu(page: Page) -> None:
             label, wide = t(f"common.{name}"), {"width": "stretch"}
             st.button(label, key=name, on_click=state.reset, args=args, **wide)
         bridge.copy_link(share.link(), label=t("common.copy_link"), done=t("common.link_copied"))
-        share.button(width="stretch")
+        if not server().recorded:
+            share.button(width="stretch")
         visit().menu = st.container()
         control("ask", help=t("guess.ask_help"))
         code.choice()
@@ -52,7 +55,7 @@ def menu(page: Page) -> None:
 def menu_data(page: Page) -> None:
     """Offer every table of the page as one file, once the page has drawn them."""
     tables = list(visit().tables.values())
-    if tables:
+    if tables and not server().recorded:
         with visit().menu:
             made = partial(files.together, tables)
             files.button(t("menu.data"), made, f"mla_{page.name}.zip", "application/zip", "zip")

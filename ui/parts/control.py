@@ -9,6 +9,7 @@ import streamlit as st
 from ui.settings import state
 from ui.settings.parsers import Setting
 from ui.settings.rooms import SETTINGS
+from ui.settings.server import server
 from ui.settings.visit import visit
 from ui.words.numbers import count
 from ui.words.text import t
@@ -71,6 +72,8 @@ def control(
     elif widget in RANGES:
         details["min_value"] = setting.parse.least if least is None else least
         details["max_value"] = setting.parse.most if most is None else most
+    if server().recorded:
+        widget, details = _of_copy(setting, name, widget, value, details)
     with visit().places.get(name) or nullcontext():
         draw = getattr(st, widget)
         draw(label or t(setting.label or setting.texts), key=key, on_change=changed, **details)
@@ -92,3 +95,22 @@ def _offered(
     if widget == "select_slider" and value not in offered:
         offered = sorted([*offered, value])
     return {"options": offered, "format_func": write or setting.write or written}
+
+
+def _of_copy(
+    setting: Setting, name: str, widget: str, value: object, details: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """Return a widget that offers what a static copy has, or rests where that is one value."""
+    recorded = visit().page.recorded.get(name, setting.recorded)
+    if recorded is None:
+        recorded = widget == "segmented_control"
+    if not recorded:
+        return widget, details | {"disabled": True, "help": t("common.rests")}
+    if recorded is True:
+        return widget, details
+    had = {*recorded, value}
+    if widget in CHOICES:
+        return widget, details | {"options": [one for one in details["options"] if one in had]}
+    of_range = "min_value", "max_value", "step", "format"
+    kept = {key: detail for key, detail in details.items() if key not in of_range}
+    return "select_slider", kept | {"options": sorted(had), "format_func": setting.write or count}

@@ -16,6 +16,7 @@ import streamlit as st
 
 from mla_engine.drawn import drawn
 from mla_engine.lazy import LazyModule
+from ui.settings.server import server
 
 pd = LazyModule("pandas")
 
@@ -27,7 +28,12 @@ _NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)", re.ASCII |
 
 
 def button(label: str, made: Callable[[], bytes], file: str, mime: str, key: str) -> None:
-    """Draw the quiet button, everywhere the same, of a file that is made on click."""
+    """Draw the quiet button, everywhere the same, of a file that is made on click.
+
+    A copy has nobody who would make it.
+    """
+    if server().recorded:
+        return
     st.download_button(
         label,
         made,

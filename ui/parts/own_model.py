@@ -11,6 +11,7 @@ from ui.engine import model, own_model
 from ui.parts import prose
 from ui.parts.control import control
 from ui.settings.parsers import is_own, preset_of
+from ui.settings.server import server
 from ui.words.numbers import count
 from ui.words.text import safe, t
 
@@ -26,6 +27,8 @@ def draw(preset: str) -> None:
     """Say which layer is shown, and ask for another model."""
     if is_own(preset):
         st.caption(_shown(preset))
+    if server().recorded:
+        return
     with st.expander(t("own_model.title")):
         form("own_model", {t("own_model.take"): model.take})
 
@@ -100,6 +103,8 @@ def ask(name: str, pasted: str) -> None:
         name: the setting that holds the name.
         pasted: the key of the text in the session; the file's is made of it.
     """
+    if server().recorded:
+        return
     label, hint = t("counted_model.name"), t("counted_model.hint")
     control(name, widget="text_input", label=label, placeholder=COUNTED, help=hint)
     upload(t("own_model.file"), _file(pasted))

@@ -13,6 +13,7 @@ import streamlit as st
 from ui import asset
 from ui.parts import prose, waits
 from ui.settings import state
+from ui.settings.server import server
 from ui.settings.visit import visit
 from ui.words.text import t
 
@@ -98,5 +99,5 @@ def _reached() -> set[str]:
 
 
 def watched() -> bool:
-    """Tell whether a browser shows the page; in a test of the page nobody scrolls."""
-    return bool(st.context.headers)
+    """Tell whether a browser shows the page; in a test of it, or for a copy, nobody scrolls."""
+    return bool(st.context.headers) and not server().recorded

@@ -13,6 +13,7 @@ from ui.parts.typed import exact_control
 from ui.parts.ways import of_model, other_layers
 from ui.settings import state
 from ui.settings.parsers import SMALL, TRAINED, has_preset, is_own
+from ui.settings.server import server
 from ui.settings.visit import visit
 from ui.words.numbers import count, heads
 from ui.words.text import safe, t
@@ -57,7 +58,7 @@ def controls() -> None:
         else:
             with st.expander(t("sizes.customise"), expanded=bool(shown.changed)):
                 _sliders()
-    if visit().page.real_layers:
+    if visit().page.real_layers and not server().recorded:
         real_layer.controls()
 
 

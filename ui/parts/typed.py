@@ -10,6 +10,7 @@ from ui.parts.control import control
 from ui.settings import state
 from ui.settings.parsers import check_whole
 from ui.settings.rooms import SETTINGS
+from ui.settings.server import server
 from ui.words.text import t
 
 REFUSED = "typed_refused"  # name and error of the number typed last, until it has been told
@@ -76,7 +77,9 @@ def _box(
             then()
         state.write()
 
-    st.number_input(label, key=key, step=parse.multiple_of, on_change=changed, **details)
+    rests = server().recorded
+    details |= {"step": parse.multiple_of, "on_change": changed, "disabled": rests}
+    st.number_input(label, key=key, **details)
 
 
 def _tell(name: str) -> None:

@@ -82,6 +82,8 @@ class Page:
         code: functions of the engine that ran for a view, shown as the code behind the page.
         snippet: template and values of the snippet that makes the numbers of a view.
         links: other pages that it leads to.
+        recorded: of the shared settings that it has, which values a static copy has; as `Setting`.
+        crossed: groups of settings that a static copy has in every combination.
         uploads: whether it takes files of its visitors; one of sizes takes a config.json anyway.
     """
 
@@ -103,6 +105,8 @@ class Page:
     code: Callable[[Any], Functions] = nothing
     snippet: Callable[[Any], Recipe] | None = None
     links: tuple[Link, ...] = ()
+    recorded: Mapping[str, bool | tuple] = field(default_factory=dict)
+    crossed: tuple[tuple[str, ...], ...] = ()
     uploads: bool = False
 
     @property

@@ -59,6 +59,8 @@ class Setting:
         personal: whether it stays out of links.
         follows: gives its default for a preset, once another than the app's is chosen.
         another_model: whether a link that names it means another model than the app's own real one.
+        recorded: which values a static copy of the app has: all that are offered (True), or these;
+            by default all of a segmented control, else only what a page opens with.
         texts: where its texts begin, "rope.pair" for the setting "rope_pair"; set at registration.
     """
 
@@ -71,6 +73,7 @@ class Setting:
     personal: bool = False
     follows: Callable[[str], object] | None = None
     another_model: bool = False
+    recorded: bool | Sequence[Any] | None = None
     texts: str = ""
 
     def can_be(self, value: object) -> bool:

@@ -125,6 +125,8 @@ class Server(BaseSettings):
         warm: whether every page is run once before the health is good.
         real_model: whether a small real model is fetched into the first of the folders, once the
             server is up.
+        recorded: whether a static copy is made of this server's pages: what needs a server is not
+            drawn, and controls offer what is recorded.
         metrics: whether /metrics and /_stcore/metrics answer everybody.
         frame_ancestors: sites that may frame the app beside its own, with commas between.
         log: lines for people ("text"), or a JSON object each ("json").
@@ -156,6 +158,7 @@ class Server(BaseSettings):
     most_visitors: PositiveInt = 1000
     warm: bool = False
     real_model: bool = False
+    recorded: bool = False
     metrics: bool = False
     frame_ancestors: Sites = ("https://huggingface.co", "https://*.hf.space")
     log: Literal["text", "json"] = "text"
@@ -171,8 +174,12 @@ class Server(BaseSettings):
 
     @property
     def classes(self) -> int:
-        """The number of classes that may be held: none where processes do not share them."""
-        return self.rooms if self.processes == 1 or self.redis_url else 0
+        """The number of classes that may be held: none where processes do not share them.
+
+        A copy has none.
+        """
+        shared = self.processes == 1 or self.redis_url
+        return self.rooms if shared and not self.recorded else 0
 
     def share(self, joint: float) -> int:
         """Return this process's part of what all processes of the machine have, at least 1."""
@@ -221,6 +228,7 @@ ACCEPTED = {
     "most_visitors": "give a whole number above 0, for example 300",
     "warm": "give 1 or 0",
     "processes": "give a whole number above 0, for example 3",
+    "recorded": "give 1 or 0",
     "metrics": "give 1 or 0",
     "frame_ancestors": "give none, or sites such as https://*.example.org with commas between",
     "log": "give text or json",

@@ -17,6 +17,7 @@ from ui.parts import charts, own_model
 from ui.parts.control import control
 from ui.settings import state
 from ui.settings.parsers import Setting, one_of, type_of, words
+from ui.settings.server import server
 from ui.settings.sizes import KV_TYPES
 from ui.words.numbers import amount, count, size, tied_size
 from ui.words.text import listed, t, translated
@@ -74,8 +75,9 @@ def chapter(view: View) -> str:
 def choices() -> None:
     """Draw the choice of the model and of what its numbers are stored in."""
     control("am_model")
-    with st.expander(t("after_mla.own"), expanded=bool(state.settings()["am_own"])):
-        own_model.ask("am_own", PASTED)
+    if not server().recorded:
+        with st.expander(t("after_mla.own"), expanded=bool(state.settings()["am_own"])):
+            own_model.ask("am_own", PASTED)
     control("am_kv")
 
 

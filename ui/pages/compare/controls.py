@@ -13,6 +13,7 @@ from ui.parts import own_model, prose
 from ui.parts.control import control
 from ui.settings import state
 from ui.settings.parsers import SMALL, is_own, preset_of
+from ui.settings.server import server
 from ui.settings.visit import visit
 from ui.words.numbers import count
 from ui.words.text import safe, t
@@ -60,7 +61,8 @@ def give() -> None:
             if is_own(key):
                 st.caption(_told(letter, key))
         takers = {t("compare.given_as", letter=one): partial(_take, one) for one in SIDES}
-        own_model.form("compare_model", takers)
+        if not server().recorded:
+            own_model.form("compare_model", takers)
         _sizes()
 
 

@@ -14,6 +14,7 @@ from ui.parts import measure, prose
 from ui.parts.charts import show
 from ui.parts.measure import device_name, machine
 from ui.parts.ways import label, listed
+from ui.settings.server import server
 from ui.words.numbers import clock, count, giga, share, times
 from ui.words.text import t
 
@@ -33,6 +34,8 @@ def _forget() -> None:
 
 def draw(view: View) -> None:
     """Draw a button; then every way timed, piece by piece, beside what the model says."""
+    if server().recorded:
+        return
     call = (view.decoding, view.chosen.context, view.chosen.queries)
     asked = (*call, *view.ways.values())
     if st.session_state.get("cost_asked") != asked:

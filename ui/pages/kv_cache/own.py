@@ -16,6 +16,7 @@ from ui.pages.kv_cache.view import View
 from ui.parts import files, own_model, prose
 from ui.parts.control import control
 from ui.settings import state
+from ui.settings.server import server
 from ui.words.numbers import count, digits
 from ui.words.text import safe, t
 
@@ -30,6 +31,8 @@ BOUNDED = {"bounded": "window_bytes", "states": "state_bytes", "read": "read_byt
 
 def section(view: View) -> None:
     """Ask for a model, and show what it keeps with the page's lengths, types and GPUs."""
+    if server().recorded:
+        return
     with st.expander(t("kv_cache.own_title"), expanded=bool(view.own)):
         own_model.ask("kv_own", PASTED)
         try:

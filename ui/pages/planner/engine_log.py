@@ -11,6 +11,7 @@ from mla_engine.model_caches.engine_log import parse
 from mla_engine.model_caches.report import as_json
 from mla_engine.model_caches.sources import Found
 from ui.parts import charts, files, prose
+from ui.settings.server import server
 from ui.words.numbers import amount, count, share, size
 from ui.words.text import safe, t, translated
 
@@ -28,6 +29,8 @@ def draw(found: Found) -> None:
     Args:
         found: the model that the page counts.
     """
+    if server().recorded:
+        return
     with st.expander(t("planner.log_title")):
         box = {"key": PASTED, "placeholder": LINES, "help": t("planner.log_help")}
         most = {"max_chars": MOST_LETTERS, "height": HEIGHT}

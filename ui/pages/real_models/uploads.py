@@ -30,6 +30,8 @@ GIB, SHARE = 2**30, 4  # uploads may fill a quarter of the disk quota
 
 def activations() -> None:
     """Draw the box for a file of the reader's own activations, where a real layer is chosen."""
+    if server().recorded:
+        return
     if real_layer.chosen() or visit().failed:
         st.file_uploader(
             t("real_models.upload"),

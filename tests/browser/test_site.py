@@ -1,0 +1,236 @@
+"""A static copy, recorded from a server and opened from a bare file server, below a path."""
+
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from PIL import Image, ImageChops
+from playwright.sync_api import Browser, Page, expect
+
+from tests.attacks.server import App, logged, own_ports, running, wait_until
+from tests.browser.conftest import new_context
+from tests.browser.waiting import settle
+from ui.frame.story import steps
+from ui.settings.page import HOME
+from ui.site import record, site
+from ui.site.html import Still
+from ui.site.pack import RUNS, SUFFIX
+from ui.site.store import Store, address_of
+
+pytestmark = pytest.mark.browser
+LIVE = "https://live.example.org/mla"
+PLACE = "some/where"  # below the file server's own address
+PAGES = HOME, "kv_cache", "notation", "language_model", "attention_maps"
+STEPS = 3
+WIDE, PHONE = {"width": 1280, "height": 720}, {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def app() -> Iterator[App]:
+    """A server whose pages are recorded."""
+    with running(site.environment("", real_model=False)) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def folder(app: App, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The copy of some ten views, where the file server has it."""
+    root = tmp_path_factory.mktemp("copy")
+    store = Store(root / "recorded.db")
+    recorder = record.Recorder(app.url, store, lambda _: None)
+    for page in PAGES:
+        recorder.open(page, {})
+    for number in range(1, STEPS + 1):
+        recorder.open(*record.step_of(number, {}))
+    run = recorder.open(HOME, {})
+    chosen = {record.name_of(one): one for one in run.controls() if record.chosen(one)}
+    recorder.press(HOME, {}, chosen["variant"], "MHA")
+    language = next(one for one in run.controls() if record.name_of(one) == "lang")
+    recorder.press(HOME, {}, language, "中文")
+    stills = [Still(page, f"Title of {page}", "What it says.", "stills/none.jpg") for page in PAGES]
+    site.write(store, root / PLACE, lambda _: stills, site.Ways(app=LIVE))
+    (root / PLACE / "stills").mkdir()
+    Image.new("RGB", (1200, 630)).save(root / PLACE / "stills/none.jpg")
+    return root / PLACE
+
+
+@pytest.fixture(scope="module")
+def served(folder: Path) -> Iterator[str]:
+    """The copy's address at a server of files alone."""
+    (port,) = own_ports(1)
+    root = folder.parents[len(Path(PLACE).parts) - 1]
+    command = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"]
+    with logged(command, folder=root, address=f"http://127.0.0.1:{port}") as server:
+        wait_until(lambda: server.answer(f"/{PLACE}/"), "files are served")
+        yield f"{server.url}/{PLACE}"
+
+
+@pytest.fixture(scope="module")
+def context(chromium: Browser):
+    """One browser's memory for the file; what was asked for elsewhere is noted."""
+    context = new_context(chromium, WIDE)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def reader(context, served: str) -> Iterator[Page]:
+    """A page of the copy's reader, who asks nobody else and gets no error."""
+    page, wrong = context.new_page(), []
+    page.on("console", lambda told: wrong.append(told.text) if told.type == "error" else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on(
+        "request", lambda asked: wrong.append(asked.url) if foreign(asked.url, served) else None
+    )
+    page.wrong = wrong
+    yield page
+    page.close()
+
+
+def foreign(url: str, served: str) -> bool:
+    return not url.startswith((served, "data:", "blob:"))
+
+
+def path_of(page: str, query: dict[str, str]) -> str:
+    return f"{'' if page == HOME else page}?{urlencode(query)}".rstrip("?")
+
+
+def picture(page: Page, address: str, size: dict) -> Image.Image:
+    page.set_viewport_size(size)
+    page.emulate_media(reduced_motion="reduce")  # no way on which a picture could be taken
+    page.goto(address)
+    settle(page)
+    expect(page.locator("#still")).to_have_count(0)
+    return Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+
+
+VIEWS = [
+    (HOME, {}),
+    (HOME, {"variant": "mha"}),
+    ("kv_cache", {}),
+    ("notation", {}),
+    record.step_of(STEPS, {}),
+]
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: address_of(*view))
+def test_a_view_is_the_live_page_to_the_pixel(view, size, reader, served, app, context):
+    copy = picture(reader, f"{served}/{path_of(*view)}", size)
+    live = context.new_page()
+    real = picture(live, f"{app.url}/{path_of(*view)}", size)
+    live.close()
+    assert ImageChops.difference(copy, real).getbbox() is None
+    assert reader.wrong == []
+
+
+def test_a_choice_changes_the_page_and_its_address_and_back_undoes_it(reader, served):
+    reader.goto(f"{served}/")
+    settle(reader)
+    lead = reader.locator(".st-key-lead")
+    before = lead.inner_text()
+    variants = reader.locator(".st-key-variant-en")
+    variants.get_by_text("MHA", exact=True).click()
+    reader.wait_for_url(f"{served}/?variant=mha")
+    settle(reader)
+    after = lead.inner_text()
+    assert "4,096" in after
+    assert after != before
+    reader.reload()
+    settle(reader)
+    assert lead.inner_text() == after
+    reader.goto(f"{served}/")
+    settle(reader)
+    reader.get_by_text("中文", exact=True).click()
+    reader.wait_for_url(f"{served}/?lang=zh")
+    expect(reader.locator("h1").first).to_contain_text("注意力")
+    reader.go_back()
+    reader.wait_for_url(f"{served}/")
+    expect(lead).to_have_text(before, use_inner_text=True)
+    assert reader.wrong == []
+
+
+def test_the_story_goes_on_by_the_clicker_and_gives_back_what_was(reader, served):
+    reader.goto(f"{served}/notation/")
+    settle(reader)
+    reader.get_by_role("button", name="Tell me the story").click()
+    for number in range(1, STEPS + 1):
+        reader.wait_for_url(f"**stop={number}*")
+        settle(reader)
+        bar = reader.locator(".st-key-story_bar")
+        expect(bar).to_contain_text(steps()[number - 1].say["en"])
+        reader.keyboard.press("PageDown" if number < STEPS else "PageUp")
+    reader.wait_for_url("**stop=2*")
+    settle(reader)
+    reader.locator(".st-key-story_leave").get_by_role("button").click()
+    reader.wait_for_url(f"{served}/notation")
+    settle(reader)
+    assert reader.wrong == []
+
+
+def test_what_was_not_recorded_goes_back_with_one_line(reader, served):
+    reader.goto(f"{served}/?variant=mha")
+    settle(reader)
+    reader.locator(".st-key-variant-en").get_by_text("GQA", exact=True).click()
+    says = reader.locator("#copy-says")
+    expect(says).to_contain_text("This copy has not recorded that view.")
+    expect(says.get_by_role("link")).to_have_attribute("href", f"{LIVE}/?variant=mha")
+    settle(reader)
+    chosen = reader.locator(".st-key-variant-en [aria-checked=true]")
+    expect(chosen).to_have_text("MHA")
+    reader.goto(f"{served}/notation/?notation_of=cached&lang=zh")
+    settle(reader)
+    expect(says).to_contain_text("此副本没有录下这个画面。")
+    assert reader.wrong == []
+
+
+def test_before_any_script_a_page_says_what_it_shows(context, served):
+    page = context.browser.new_context(java_script_enabled=False).new_page()
+    page.goto(f"{served}/kv_cache/")
+    expect(page.locator("h1")).to_have_text("Title of kv_cache")
+    expect(page).to_have_title("KV cache · MLA Explorer")
+    page.context.close()
+
+
+BROKEN = {
+    "a cut file": ("run", "A file of this copy is missing or damaged."),
+    "an index that is gone": ("index", "A file of this copy is missing or damaged."),
+    "an index of another version": ("format", "different versions"),
+    "a browser without decompression": ("old", "too old"),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_what_is_broken_is_said_in_one_sentence(broken, context, served, folder):
+    kind, sentence = BROKEN[broken]
+    page = context.new_page()
+    if kind == "run":
+        page.route(f"**/{RUNS}/*.{SUFFIX}", lambda route: route.fulfill(body=b"\x1f\x8b cut"))
+    if kind == "index":
+        page.route("**/index.json", lambda route: route.fulfill(status=404))
+    if kind == "format":
+        page.route("**/index.json", lambda route: route.fulfill(body='{"format": 0}'))
+    if kind == "old":
+        page.add_init_script("delete window.DecompressionStream")
+    page.goto(f"{served}/kv_cache/")
+    expect(page.locator("#copy-says")).to_contain_text(sentence)
+    expect(page.locator("#copy-says a")).to_have_attribute("href", f"{LIVE}/kv_cache")
+    expect(page.locator("h1").first).to_have_text("Title of kv_cache")
+    page.close()
+
+
+def test_it_opens_with_storage_switched_off(context, served):
+    page = context.new_page()
+    page.add_init_script(
+        """for (const name of ["localStorage", "sessionStorage"])
+             Object.defineProperty(window, name, { configurable: true,
+               get() { throw new DOMException("off", "SecurityError"); } });"""
+    )
+    page.goto(f"{served}/")
+    settle(page)
+    expect(page.locator("#still")).to_have_count(0)
+    expect(page.locator("h1").first).to_be_visible()
+    page.close()

@@ -1,0 +1,128 @@
+"""What is recorded for a static copy, how it is packed, and what Streamlit must be for it."""
+
+import gzip
+import json
+
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+
+from ui.server.scripts import STATIC
+from ui.site import frontend, pack
+from ui.site.html import Still, document
+from ui.site.protocol import FIELDS, LENGTH, Run, Session
+from ui.site.record import Recorder, own_of, step_of
+from ui.site.store import Press, Store, address_of, parts_of
+from ui.streamlit_internals import ForwardMsg
+
+KNOWN = {
+    field.name: field.number
+    for message in (BackMsg, ClientState, WidgetState)
+    for field in message.DESCRIPTOR.fields
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_field_that_the_script_reads_has_its_number(name):
+    assert KNOWN.get(name) == FIELDS[name], f"Streamlit's {name} has changed: assets/replay.js"
+
+
+@pytest.mark.parametrize("name", ["__streamlit", "BACKEND_BASE_URL", "_stcore/stream"])
+def test_the_front_end_still_asks_where_the_script_answers(name):
+    scripts = (STATIC / "static/js").glob("index.*.js")
+    assert any(name in script.read_text("utf-8") for script in scripts), name
+
+
+def drawn(text: str, run: str = "0" * LENGTH) -> bytes:
+    message = ForwardMsg()
+    message.metadata.run.script_run_id = run
+    message.delta.new_element.markdown.body = text
+    return message.SerializeToString()
+
+
+def test_pieces_make_the_message_and_the_name_of_its_run_stands_alone():
+    body = drawn("short") + b""
+    parts = pack.pieces(body)
+    assert b"".join(part.body for part in parts) == body
+    assert [part.body for part in parts if part.body == pack.NAME] == [pack.NAME]
+    long = "long " * 400
+    parts = pack.pieces(drawn(long))
+    assert long.encode() in [part.body for part in parts if not part.own]
+
+
+def test_what_two_views_share_lies_in_one_file(tmp_path):
+    store = Store(tmp_path / "store.db")
+    shared, alone = "shared " * 300, "alone " * 300
+    store.keep("overview?", Run("overview", {}, (drawn(shared), drawn(alone))))
+    store.keep("notation?", Run("notation", {}, (drawn(shared),)))
+    files = pack.write(store, tmp_path)
+    there = {file.stem: gzip.decompress(file.read_bytes()) for file in tmp_path.glob("run/*.bin")}
+    assert there.keys() == {*files.values(), pack.named(shared.encode())}
+    head, _, rest = there[files["overview?"]].partition(b"\n")
+    assert alone.encode() in rest
+    assert shared.encode() not in rest
+    rows = json.loads(head)["messages"]
+    texts = {one for row in rows for one in row if isinstance(one, str)}
+    assert texts == {pack.named(shared.encode())}
+    assert all(row.count(None) == 1 for row in rows)
+
+
+def test_a_recording_goes_on_where_it_was_broken_off(tmp_path):
+    store = Store(tmp_path / "store.db")
+    run = Run("rope", {"rope_topic": "yarn"}, (drawn("a"), drawn("b"), drawn("a")), {"1": "rope"})
+    store.keep("rope?rope_topic=yarn", run)
+    press = Press("rope?", "rope_topic:en", "YaRN", "rope", {"rope_topic": "yarn"})
+    store.keep_press(press)
+    again = Recorder("http://127.0.0.1:1", store.again(), pytest.fail)  # where nobody answers
+    assert again.open("rope", {"rope_topic": "yarn"}) == run
+    assert again.store.pressed("rope?", "rope_topic:en", "YaRN") == press
+    with pytest.raises(OSError, match="refused"), Session(again.app):
+        pass
+
+
+@pytest.mark.parametrize("query", [{}, {"b": "2", "a": "x=y & z"}, {"text": "中文?"}])
+def test_an_address_is_read_as_it_was_written(query):
+    name = address_of("overview", query)
+    assert parts_of(name) == ("overview", query)
+    assert name == address_of("overview", dict(reversed(query.items())))
+
+
+def test_a_step_of_the_story_is_recorded_in_each_language():
+    page, query = step_of(2, own_of("zh"))
+    assert (page, query["stop"], query["lang"]) == ("language_model", "2", "zh")
+    assert "lang" not in step_of(2, own_of("en"))[1]
+
+
+def test_a_page_names_what_a_preview_and_a_search_engine_show():
+    still = Still("kv_cache", "A <title>", 'It "says".', "stills/kv_cache.jpg")
+    text = document(still, {"lang": "en", "texts": "</script>"}, "https://example.org/mla")
+    assert "<title>KV cache · MLA Explorer</title>" in text
+    assert 'content="It &quot;says&quot;."' in text
+    assert 'property="og:image" content="https://example.org/mla/stills/kv_cache.jpg"' in text
+    assert 'href="https://example.org/mla/kv_cache/"' in text
+    assert "<h1>A &lt;title&gt;</h1>" in text
+    assert text.count("</script>") == text.count("<script")
+    assert text.index("replay.js") < text.index('<script type="module"')
+    assert '="./' not in text
+    home = document(Still("overview", "", "", ""), {}, "")
+    assert '="../' not in home
+
+
+def test_the_front_end_is_left_without_what_no_page_draws():
+    names = {name.partition("/")[2].partition(".")[0] for name in frontend.needed()}
+    assert {"index", "PlotlyChart", "BidiComponent", "MaterialSymbols-Rounded"} <= names
+    assert not {"DeckGlJsonChart", "EChartsChart", "GraphVizChart", "mermaid"} & names
+
+
+def test_a_server_that_is_recorded_draws_nothing_that_needs_it(opened, monkeypatch):
+    monkeypatch.setenv("MLA_RECORDED", "1")
+    at = opened("pages/kv_cache.py")
+    keys = {button.key for button in at.button}
+    assert not {"class_door", "lecture_start", "share"} & keys
+    assert "story_start" in keys
+    assert not at.get("download_button")
+    assert not at.text_area
+    rests = {one.key for one in (*at.select_slider, *at.selectbox) if one.disabled}
+    assert "kv_left:en" in rests
+    assert not next(one for one in at.button_group if one.key == "kv_view:en").disabled
