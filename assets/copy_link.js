@@ -5,9 +5,9 @@ export default function ({ parentElement, data }) {
   button.textContent = data.label;
   box.setAttribute("aria-label", data.label);
   button.onclick = async () => {
-    box.value = data.link;
+    box.value = data.link || window.location.href;
     try {
-      await navigator.clipboard.writeText(data.link);
+      await navigator.clipboard.writeText(box.value);
       button.textContent = data.done;
       setTimeout(() => { button.textContent = data.label; }, 2000);
     } catch {

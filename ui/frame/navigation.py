@@ -43,7 +43,8 @@ def menu(page: Page) -> None:
         for name, args in (("reset_page", (page,)), ("reset_all", ())):
             label, wide = t(f"common.{name}"), {"width": "stretch"}
             st.button(label, key=name, on_click=state.reset, args=args, **wide)
-        bridge.copy_link(share.link(), label=t("common.copy_link"), done=t("common.link_copied"))
+        link = "" if server().recorded else share.link()  # of a copy the browser knows it
+        bridge.copy_link(link, label=t("common.copy_link"), done=t("common.link_copied"))
         if not server().recorded:
             share.button(width="stretch")
         visit().menu = st.container()

@@ -21,6 +21,7 @@ from ui.parts import bridge
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import as_text
+from ui.settings.server import server
 from ui.settings.shared import CARRIED
 from ui.settings.visit import visit
 from ui.words.text import t, translated
@@ -91,7 +92,7 @@ def _read(source: str) -> Iterator[Step]:
                 own=own,
                 look=tuple(row["look"]),
                 blocks=tuple(row.get("blocks", ())),
-                say=row["say"],
+                say=row.get("of_copy", row["say"]) if server().recorded else row["say"],
                 note=row["note"],
             )
 

@@ -90,7 +90,7 @@ def _step(sent: dict[str, Any], on_step: Callable[[int], None] | None) -> bool:
 
 
 def copy_link(link: str, *, label: str, done: str) -> None:
-    """Draw a button that copies `link`."""
+    """Draw a button that copies `link`, or where that is empty the browser's address."""
     button = st.components.v2.component(
         "copy_link",
         html='<button class="quiet" type="button"></button><input hidden readonly>',
