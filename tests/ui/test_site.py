@@ -124,5 +124,5 @@ def test_a_server_that_is_recorded_draws_nothing_that_needs_it(opened, monkeypat
     assert not at.get("download_button")
     assert not at.text_area
     rests = {one.key for one in (*at.select_slider, *at.selectbox) if one.disabled}
-    assert "kv_left:en" in rests
+    assert "kv_groups:en" in rests
     assert not next(one for one in at.button_group if one.key == "kv_view:en").disabled

@@ -111,6 +111,7 @@ def _of_copy(
     had = {*recorded, value}
     if widget in CHOICES:
         return widget, details | {"options": [one for one in details["options"] if one in had]}
+    had = {one for one in had if details["min_value"] <= one <= details["max_value"]}
     of_range = "min_value", "max_value", "step", "format"
     kept = {key: detail for key, detail in details.items() if key not in of_range}
     return "select_slider", kept | {"options": sorted(had), "format_func": setting.write or count}

@@ -26,7 +26,11 @@ pd = LazyModule("pandas")
 
 SETTINGS = {
     "am_model": Setting(
-        STORY["pooled"], one_of(*MODELS), "selectbox", write=lambda key: MODELS[key].name
+        STORY["pooled"],
+        one_of(*MODELS),
+        "selectbox",
+        write=lambda key: MODELS[key].name,
+        recorded=tuple(STORY.values()),
     ),
     "am_own": Setting("", words(200)),  # a model of the reader's own, by name
     "am_kv": Setting("bf16", type_of(*KV_TYPES), "segmented_control"),

@@ -19,7 +19,9 @@ from ui.words.text import sentences, t
 pd = LazyModule("pandas")
 
 SETTINGS = {
-    "am_context": Setting(2**17, power_of_two(2**10, 2**20), "select_slider", options=LENGTHS)
+    "am_context": Setting(
+        2**17, power_of_two(2**10, 2**20), "select_slider", options=LENGTHS, recorded=True
+    )
 }
 READ, ROW = 90, 58  # pixels; a row has two bars
 

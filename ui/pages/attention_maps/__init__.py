@@ -8,6 +8,7 @@ from functools import partial
 
 from mla_engine import ops, rope
 from mla_engine.checkpoints import hidden_states, load_attention
+from mla_engine.language_model.texts import TASKS
 from mla_engine.studies import long_text
 from mla_engine.studies.words import hidden_states as vectors_of_words
 from mla_engine.symbols import SYMBOLS
@@ -33,8 +34,8 @@ SETTINGS = {
     ),
     # Heads to run; 0 is as many as take a moment.
     "map_run": Setting(0, parsers.whole(0, 128), "select_slider", "attention_maps.run_heads"),
-    "map_head": Setting(0, parsers.whole(0, 127), "number_input"),
-    "map_causal": Setting(True, flag, "toggle"),
+    "map_head": Setting(0, parsers.whole(0, 127), "number_input", recorded=range(4)),
+    "map_causal": Setting(True, flag, "toggle", recorded=True),
     "map_temperature": Setting(
         1.0, number(0.1, 10), "select_slider", options=TEMPERATURES, write="{:g}".format
     ),
@@ -110,6 +111,7 @@ PAGE = Page(
     trained=True,
     opens=partial(real_sentences.opens, EXAMPLES),
     lecture=("map_head", "map_query"),
+    crossed=(("map_head", "trained_layer", *map("example_{}".format, TASKS)),),
     mend=nearest,
     code=ran,
     snippet=recipe,

@@ -27,7 +27,7 @@ HEADS = (1, 2, 4, 8, 16, 32, 64, 128)
 SETTINGS = {
     # of a trained model's cache; 0 is that of the trained MLA
     "cmp_size": Setting(0, whole(0, 2**16), "select_slider"),
-    "cmp_rank": Setting(128, whole(0, 2**16), "slider"),
+    "cmp_rank": Setting(128, whole(0, 2**16), "slider", recorded=(8, 16, 32, 64, 128, 256, 512)),
     "cmp_heads": Setting(4, whole(1, 128), "select_slider"),  # that share the latent
     # "auto" is a trained or real layer's own weights, else a falling spectrum; "own" ones of a
     # seeded layer are random
@@ -46,7 +46,7 @@ SETTINGS = {
     ),
     # by which joint and separate compression are compared
     "cmp_error": Setting("u", one_of(*ERRORS), "segmented_control", "compression.error_of"),
-    "cmp_log": Setting(False, flag, "toggle"),
+    "cmp_log": Setting(False, flag, "toggle", recorded=True),
 } | one_cache.settings("cmp")
 
 

@@ -22,6 +22,7 @@ PAGE = Page(
     settings=SETTINGS,
     sizes=False,
     lecture=("kv_view", "kv_context"),
+    crossed=(("kv_left", "kv_context"),),
     mend=mend,
     code=lambda view: TOPICS[view.topic].code(view),
     snippet=lambda view: TOPICS[view.topic].snippet(view),

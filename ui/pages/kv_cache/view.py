@@ -63,6 +63,13 @@ def _plain(one: Preset) -> bool:
     return bool(_said_size(one)) and not one.not_modelled and not one.beside
 
 
+# In a static copy: MLA and what came after it, and models of other kinds of attention.
+RECORDED = (
+    *("deepseek-v2-lite", "deepseek-v3", "deepseek-v3.2-exp", "deepseek-v4-flash", "kimi-k2"),
+    *("kimi-linear-48b-a3b", "llama-3-8b", "llama-3.1-405b", "qwen3-8b", "gpt-2"),
+)
+
+
 def _said_size(one: Preset) -> float:
     """Return the parameters that its name says, 0 where it says none."""
     said = SIZED.search(one.name)
@@ -81,6 +88,7 @@ def _model(default: str, label: str, follows: Callable[[str], str]) -> Setting:
         label,
         write=lambda key: preset_of(key).name,
         follows=follows,
+        recorded=RECORDED,
     )
 
 
@@ -110,9 +118,10 @@ SETTINGS = {
         power_of_two(2**10, 2**20),
         "select_slider",
         follows=partial(longest, most=CONTEXT),
+        recorded=True,
     ),
     "kv_ways": Setting("four", one_of(*WAYS), "segmented_control"),
-    "kv_log": Setting(True, flag, "toggle"),
+    "kv_log": Setting(True, flag, "toggle", recorded=True),
     "kv_unit": Setting("GiB", one_of("GiB", "GB"), "segmented_control", write=str),
     "kv_view": Setting("context", one_of(*TOPICS), "segmented_control"),
     "kv_gpu": Setting("h200", one_of(*GPUS), "selectbox", write=lambda key: GPUS[key].name),

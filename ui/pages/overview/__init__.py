@@ -8,6 +8,9 @@ from ui.parts.flow import TOKENS
 from ui.parts.snippet import layer
 from ui.settings.page import Functions, Link, Page, Recipe
 
+# In a static copy: small and large, MLA and what it is compared with.
+RECORDED = "deepseek-v2-lite", "deepseek-v3", "llama-3-8b", "llama-3.1-405b", "qwen3-8b"
+
 
 def ran(view: View) -> Functions:
     """Return the functions of the engine that say most about what the page ran."""
@@ -33,6 +36,8 @@ PAGE = Page(
     order=1,
     settings=SETTINGS,
     lecture=("variant", "preset"),
+    recorded={"preset": RECORDED},
+    crossed=(("variant", "preset"),),
     code=ran,
     links=tuple(Link(page) for pages in DOORS.values() for page in pages),
     snippet=recipe,

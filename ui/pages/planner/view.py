@@ -35,9 +35,9 @@ def _name(key: str) -> str:
     return t("planner.no_other") if key == NONE else MODELS[key].name
 
 
-def _ranks(default: int, label: str = "") -> Setting:
+def _ranks(default: int, label: str = "", *, recorded: bool | None = None) -> Setting:
     parse = power_of_two(RANKS[0], RANKS[-1])
-    return Setting(default, parse, "select_slider", label, options=RANKS)
+    return Setting(default, parse, "select_slider", label, options=RANKS, recorded=recorded)
 
 
 def _type(default: str, codes: tuple[str, ...]) -> Setting:
@@ -49,13 +49,17 @@ SETTINGS = {
     "plan_model": _model(FIRST, *MODELS),
     "plan_own": Setting("", words(200)),  # a model of the reader's own, by name
     "plan_beside": _model(NONE, NONE, *SIZED),
-    "plan_gpu": Setting("h200", one_of(*GPUS), "selectbox", write=lambda key: GPUS[key].name),
-    "plan_tensor": _ranks(8),
+    "plan_gpu": Setting(
+        "h200", one_of(*GPUS), "selectbox", write=lambda key: GPUS[key].name, recorded=True
+    ),
+    "plan_tensor": _ranks(8, recorded=True),
     "plan_data": _ranks(1),
     "plan_pipeline": _ranks(1, "dealing.pipeline"),
     "plan_dcp": _ranks(1, "dealing.dcp"),
     "plan_mtp": Setting(False, flag, "toggle", "dealing.mtp"),
-    "plan_context": Setting(2**15, power_of_two(2**10, 2**20), "select_slider", options=LENGTHS),
+    "plan_context": Setting(
+        2**15, power_of_two(2**10, 2**20), "select_slider", options=LENGTHS, recorded=True
+    ),
     "plan_kv": _type("fp8", KV_TYPES),
     "plan_weights": _type("fp8", tuple(WEIGHTS)),
     "plan_parameters": Setting(0.0, number(0.0, MOST_BILLIONS), "number_input"),  # 0: as published

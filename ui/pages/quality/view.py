@@ -19,7 +19,7 @@ from ui.words.text import t
 EVERY_TASK, EVERY_LOAD = "all", -1
 HEAVIEST = max(task.loads[-1] for task in TASKS.values())
 SETTINGS = {
-    "quality_task": Setting(EVERY_TASK, one_of(EVERY_TASK, *TASKS), "selectbox"),
+    "quality_task": Setting(EVERY_TASK, one_of(EVERY_TASK, *TASKS), "selectbox", recorded=True),
     "quality_load": Setting(
         EVERY_LOAD,
         whole(EVERY_LOAD, HEAVIEST),

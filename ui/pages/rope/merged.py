@@ -23,7 +23,7 @@ from ui.words.text import t
 
 FAR = 64  # the largest distance of the merged matrix
 WINDOW = 24  # rows and columns of it that are shown
-SETTINGS = {"rope_distance": Setting(3, whole(0, FAR), "slider")}
+SETTINGS = {"rope_distance": Setting(3, whole(0, FAR), "slider", recorded=(0, 1, 3, 8))}
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,12 @@ from ui.words.text import t
 
 PAIRINGS, SCALES = conventions.PAIRING_READINGS[1:], conventions.SCALE_READINGS[1:]
 SETTINGS = {
-    "rope_pairing": Setting("both", one_of(*PAIRINGS), "radio", "rope.pairing_mistake"),
-    "rope_scale": Setting("absorbed_width", one_of(*SCALES), "radio", "rope.scale_mistake"),
+    "rope_pairing": Setting(
+        "both", one_of(*PAIRINGS), "radio", "rope.pairing_mistake", recorded=True
+    ),
+    "rope_scale": Setting(
+        "absorbed_width", one_of(*SCALES), "radio", "rope.scale_mistake", recorded=True
+    ),
     "rope_start": Setting(0, whole(0, 100_000), "number_input"),  # position of the first word
 }
 

@@ -28,7 +28,7 @@ POSITIONS = 16  # at which one vector is shown
 SETTINGS = {
     "rope_query": Setting(9, whole(0, POSITIONS - 1)),
     "rope_key": Setting(4, whole(0, POSITIONS - 1)),
-    "rope_pair": Setting(0, whole(0, 127), "slider"),
+    "rope_pair": Setting(0, whole(0, 127), "slider", recorded=range(4)),
 }
 CLICKABLE = "rope_scores"  # the map whose cells choose two positions
 SECONDS = 1.0  # a position, while it plays

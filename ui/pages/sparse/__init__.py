@@ -11,7 +11,7 @@ from ui.settings.page import Functions, Page, Recipe, joined
 from ui.settings.parsers import MOST_WORDS, Setting, whole
 
 SETTINGS = {
-    "sp_keys": Setting(8, whole(KEYS[0], KEYS[-1]), "select_slider", options=KEYS),
+    "sp_keys": Setting(8, whole(KEYS[0], KEYS[-1]), "select_slider", options=KEYS, recorded=True),
     # Words from the end to the one that asks.
     "sp_back": Setting(0, whole(0, MOST_WORDS - 1), "selectbox", "sparse.query"),
     # Of two layers, the one whose heads look at more words than the other's.

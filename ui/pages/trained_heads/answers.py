@@ -24,8 +24,8 @@ CUTS = ("head", "namesakes", "content", "rotary", "rank", "keys")
 MOST_KEYS = 8
 SETTINGS = {
     "th_cut": Setting("head", one_of(*CUTS), "segmented_control"),
-    "th_rank": Setting(4, whole(1, 4096), "slider"),
-    "th_keys": Setting(2, whole(1, 64), "slider"),
+    "th_rank": Setting(4, whole(1, 4096), "slider", recorded=(4, 8, 12, 16, 20, 24)),
+    "th_keys": Setting(2, whole(1, 64), "slider", recorded=(1, 2, 4, 8)),
 }
 BARS, BARS_OF_TWO = 340, 520  # pixels high
 LOOKS = {"mla": "mla_absorbed", "mla_nope": "mla_kv"}  # of variants that the table of looks splits

@@ -31,7 +31,7 @@ SETTINGS = {
     "th_variant": Setting("mla", one_of(*VARIANTS), "segmented_control"),
     "th_beside": Setting(ALONE, one_of(ALONE, *VARIANTS), "segmented_control", write=variant),
     "th_step": Setting(FINISHED, whole(FINISHED, 10**6), "select_slider", write=_step),
-    "th_head": Setting(AUTO, one_of(AUTO, *HEADS), "selectbox"),
+    "th_head": Setting(AUTO, one_of(AUTO, *HEADS), "selectbox", recorded=True),
 }
 
 

@@ -17,7 +17,7 @@ CHOICE = "segmented_control"
 ANY = whole(1, 10**9)  # the last depends on variant and step: `mend` brings a number to it
 SETTINGS = {
     "we_variant": Setting("mla", one_of("mla", "mha"), CHOICE, write=str.upper),
-    "we_completed": Setting(True, flag, "toggle"),
+    "we_completed": Setting(True, flag, "toggle", recorded=True),
     "we_fade": Setting(
         "given",
         one_of(*exercises.STAGES),
@@ -26,7 +26,7 @@ SETTINGS = {
         write=lambda code: t(f"worked_example.stage_{code}"),
     ),
     "we_printed": Setting(False, flag, "toggle", "worked_example.compare"),
-    "we_step": Setting(1, ANY, "slider"),
+    "we_step": Setting(1, ANY, "slider", recorded=range(1, 30)),
     "we_row": Setting(1, ANY, CHOICE),
     "we_column": Setting(1, ANY, CHOICE),
 }
