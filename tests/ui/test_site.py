@@ -126,3 +126,17 @@ def test_a_server_that_is_recorded_draws_nothing_that_needs_it(opened, monkeypat
     rests = {one.key for one in (*at.select_slider, *at.selectbox) if one.disabled}
     assert "kv_groups:en" in rests
     assert not next(one for one in at.button_group if one.key == "kv_view:en").disabled
+
+
+def test_a_control_offers_what_a_copy_has_and_else_rests(opened, monkeypatch):
+    monkeypatch.setenv("MLA_RECORDED", "1")
+    at = opened("pages/rope.py")
+    assert at.select_slider(key="rope_pair:en").options == ["0", "1", "2", "3"]
+    assert next(one for one in at.number_input if one.key == "rope_head:en").disabled
+    at = opened()
+    offered = at.selectbox(key="preset:en").options
+    assert len(offered) == 5
+    assert "Llama-3.1-405B" in offered
+    monkeypatch.delenv("MLA_RECORDED")
+    at = opened()
+    assert len(at.selectbox(key="preset:en").options) > 30
