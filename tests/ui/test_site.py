@@ -2,17 +2,20 @@
 
 import gzip
 import json
+from types import SimpleNamespace
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ButtonGroup_pb2 import ButtonGroup
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from ui.server.scripts import STATIC
+from ui.settings.page import Page
 from ui.site import frontend, pack
 from ui.site.html import Still, document
-from ui.site.protocol import FIELDS, LENGTH, Run, Session
-from ui.site.record import Recorder, own_of, step_of
+from ui.site.protocol import FIELDS, LENGTH, Control, Run, Session
+from ui.site.record import Recorder, own_of, step_of, views
 from ui.site.store import Press, Store, address_of, parts_of
 from ui.streamlit_internals import ForwardMsg
 
@@ -140,3 +143,39 @@ def test_a_control_offers_what_a_copy_has_and_else_rests(opened, monkeypatch):
     monkeypatch.delenv("MLA_RECORDED")
     at = opened()
     assert len(at.selectbox(key="preset:en").options) > 30
+
+
+class Offering:
+    """An app of three choices: b offers 3 only once a is 2."""
+
+    def __init__(self):
+        self.opened = set()
+
+    def open(self, page, query):
+        self.opened.add(address_of(page, query))
+        offers = {"a": "12", "b": "123" if query.get("a") == "2" else "12", "c": "12"}
+        made = [self._control(name, query, options) for name, options in offers.items()]
+        return SimpleNamespace(controls=lambda: made)
+
+    def _control(self, name, query, options):
+        element = ButtonGroup(id=f"$$ID-hash-{name}:en", raw_values=[query.get(name, "1")])
+        element.options.extend(ButtonGroup.Option(content=one) for one in options)
+        return Control(f"{name}:en", "button_group", element)
+
+    def press(self, page, query, control, said):
+        name = control.key[0]
+        after = (
+            query | {name: said} if said != "1" else {n: v for n, v in query.items() if n != name}
+        )
+        self.open(page, after)
+        return Press(address_of(page, query), control.key, said, page, after)
+
+
+def test_what_is_offered_is_chosen_once_and_what_is_crossed_together():
+    app = Offering()
+    views(app, Page(name="rope", group="check", order=1), {})
+    assert app.opened == {f"rope?{said}" for said in ("", "a=2", "b=2", "c=2", "a=2&b=3")}
+    app = Offering()
+    views(app, Page(name="rope", group="check", order=1, crossed=(("a", "c"),)), {})
+    assert "rope?a=2&c=2" in app.opened
+    assert "rope?b=2&c=2" not in app.opened

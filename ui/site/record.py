@@ -1,7 +1,7 @@
 """Opens every page of a running app, and what its controls lead to, and keeps the messages.
 
-A control is chosen where the page begins, and else at the first view that shows it; those that a
-page names as `crossed` are chosen together.
+A control is chosen where the page begins, and what it offers later at the first view that does;
+those that a page names as `crossed` are chosen together.
 """
 
 import re
@@ -78,24 +78,22 @@ class Recorder:
 
 def views(recorder: Recorder, page: Page, query: Query) -> None:
     """Record a page as it begins, and what its controls lead to."""
-    seen: set[str] = set()
+    seen: set[tuple[str, str]] = set()  # of controls, by key, what they offer
     todo: list[tuple[Query, tuple[str, ...]]] = [(query, ())]
     done = {address_of(page.name, query)}
     while todo:
         query, names = todo.pop(0)
-        found = [one for one in recorder.open(page.name, query).controls() if chosen(one)]
-        new = [one for one in found if one.key not in seen]
-        beside = [one for one in found if one.key in seen and _crossed(page, names, one)]
-        seen |= {one.key for one in new}
-        for control in (*new, *beside):
-            for said in control.options or [""]:
-                if said == control.said:
-                    continue
-                press = recorder.press(page.name, query, control, said)
-                address = address_of(press.page, press.query)
-                if press.page == page.name and address not in done:
-                    done.add(address)
-                    todo.append((press.query, (*names, name_of(control))))
+        found = filter(chosen, recorder.open(page.name, query).controls())
+        for control, said in [(one, said) for one in found for said in one.options or [""]]:
+            new = (control.key, said) not in seen
+            seen.add((control.key, said))
+            if said == control.said or not (new or _crossed(page, names, control)):
+                continue
+            press = recorder.press(page.name, query, control, said)
+            address = address_of(press.page, press.query)
+            if press.page == page.name and address not in done:
+                done.add(address)
+                todo.append((press.query, (*names, name_of(control))))
 
 
 def chosen(control: Control) -> bool:
