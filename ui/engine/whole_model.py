@@ -15,8 +15,9 @@ from mla_engine import budget
 from mla_engine.checkpoints import CheckpointError, HiddenStates
 from mla_engine.checkpoints.tokens import Tokens, cut
 from mla_engine.heads import with_heads
-from mla_engine.language_model import BlockTrace, generate
+from mla_engine.language_model import BlockTrace, generate, lens
 from mla_engine.language_model.heads import HeadScores
+from mla_engine.language_model.lens import Guesses
 from mla_engine.language_model.reading import Reading, by_turns, layer_of, read
 from mla_engine.language_model.real import RealModel, load_real
 from mla_engine.language_model.text_heads import repeat_scores, sentence_scores
@@ -127,6 +128,18 @@ def attention(
     return with_heads(model().blocks[number].attention, heads, None, dtype, device)
 
 
+def guesses(ids: Ids, after: Ids, places: Ids, temperature: float) -> Guesses:
+    """Return the likeliest next words as `lens.guesses` reads them; errors as `reading`."""
+    reading(ids)
+    return _in_turn(_guesses, key(), ids, after, places, temperature)
+
+
+def shares_after(ids: Ids, place: int, words: Ids, temperature: float) -> torch.Tensor:
+    """Return the probabilities of next words after each layer; errors as `reading`."""
+    reading(ids)
+    return _in_turn(_shares_after, key(), ids, place, words, temperature)
+
+
 def scores(ids: Ids) -> HeadScores:
     """Return the scores of all heads in a text; errors as `reading`."""
     return sentence_scores(reading(ids))
@@ -189,6 +202,16 @@ def _stream(own: Key, ids: Ids) -> torch.Tensor:
 @shared_cache.cached
 def _layer(own: Key, ids: Ids, number: int) -> BlockTrace:
     return layer_of(_model(own), _reading(own, ids), number)
+
+
+@shared_cache.cached
+def _guesses(own: Key, ids: Ids, *given: object) -> Guesses:
+    return lens.guesses(_model(own), _reading(own, ids), *given)
+
+
+@shared_cache.cached
+def _shares_after(own: Key, ids: Ids, *given: object) -> torch.Tensor:
+    return lens.shares_after(_model(own), _reading(own, ids), *given)
 
 
 @shared_cache.cached

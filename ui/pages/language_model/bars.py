@@ -5,8 +5,10 @@ from functools import partial
 import streamlit as st
 
 from mla_engine import figures
+from mla_engine.figures.axes import safe as plotly_text
 from mla_engine.lazy import LazyModule
 from ui.pages.language_model import picture
+from ui.pages.language_model.real.view import View as Real
 from ui.pages.language_model.view import View, name
 from ui.parts import charts
 from ui.settings.parsers import MOST_WORDS
@@ -16,6 +18,7 @@ from ui.words.text import listed, safe, t
 pd = LazyModule("pandas")
 
 QUOTED = 8  # words of the text in the statement
+LETTERS = 16  # of a word at its bar
 ROW = 30  # pixels
 ROOM = 100  # below and above the rows
 
@@ -54,9 +57,10 @@ def model(view: View) -> None:
     charts.download(partial(picture.table, view), "language_model_path.csv")
 
 
-def next_word(view: View) -> None:
+def next_word(view: View | Real) -> None:
     """Draw the likeliest next words."""
-    names, shares = zip(*view.likeliest, strict=True)
+    words, shares = zip(*view.likeliest, strict=True)
+    names = [plotly_text(word, LETTERS) for word in words]
     figure = partial(
         figures.bars,
         names,
@@ -71,15 +75,15 @@ def next_word(view: View) -> None:
     charts.show(figure, "lm_next", alt=next_alt(view), data=table, file="next_word.csv")
 
 
-def next_alt(view: View) -> str:
+def next_alt(view: View | Real) -> str:
     """Return the bars of the next word in words."""
     said = (t("language_model.word_share", word=w, share=share(p)) for w, p in view.likeliest)
     return t("language_model.next_alt", listed=listed(said))
 
 
-def next_table(view: View) -> "pd.DataFrame":
+def next_table(view: View | Real) -> "pd.DataFrame":
     """Return every word with its probability, the likeliest first."""
-    table = {"word": view.trained.config.words, "probability": view.probabilities[-1]}
+    table = {"word": view.vocabulary, "probability": view.last}
     return pd.DataFrame(table).sort_values("probability", ascending=False, ignore_index=True)
 
 

@@ -4,6 +4,7 @@ import streamlit as st
 
 from ui.engine import trained
 from ui.engine.trained import VARIANTS
+from ui.pages.language_model.real.view import View as Real
 from ui.pages.language_model.view import View, name
 from ui.parts import links, trained_layer
 from ui.parts.control import control
@@ -13,36 +14,46 @@ from ui.settings.parsers import MOST_WORDS, Setting, number, one_of, whole
 from ui.words.text import t
 
 TEMPERATURES = (0.1, 0.2, 0.5, 0.75, 1.0, 1.5, 2.0, 5.0, 10.0)
+MORE = (0, 5, 10, 20, 40)
 
 SETTINGS = {
-    "lm_model": Setting("mla", one_of(*VARIANTS), "segmented_control"),
+    "lm_model": Setting("mla", one_of(*VARIANTS), "segmented_control", another_model=True),
     "lm_temperature": Setting(
         1.0, number(0.1, 10), "select_slider", options=TEMPERATURES, write="{:g}".format
     ),
     "lm_pick": Setting("likeliest", one_of("likeliest", "drawn"), "segmented_control"),
     # Words from the end to the one that is lit.
     "lm_back": Setting(0, whole(0, MOST_WORDS - 1), "selectbox", "language_model.path"),
+    # Pieces that the real model writes on.
+    "lm_more": Setting(0, whole(0, MORE[-1]), "select_slider", options=MORE),
 }
 ONWARD = Link("decode"), Link("kv_cache")  # how a cache is used, and how large it grows
 
 
 def text() -> None:
     """Draw the box for the reader's own text; of another one the last word's path is lit."""
-    trained_layer.sentence(then=_at_the_end)
+    trained_layer.sentence(then=at_the_end)
 
 
-def _at_the_end() -> None:
+def at_the_end() -> None:
+    """Light the path of the last word."""
     state.change(lm_back=0)
 
 
 def writing(view: View) -> None:
     """Draw the button that writes the next word, and one for a text of each task."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        _write(view)
-        trained_layer.examples(then=_at_the_end)
+        write(view, sentence=view.written())
+        trained_layer.examples(then=at_the_end)
 
 
-def _write(view: View) -> None:
+def write(view: View | Real, **longer: str) -> None:
+    """Draw the button that writes the next word.
+
+    Args:
+        view: of a text that one word more may not fit.
+        longer: the setting that holds the text, with one word more.
+    """
     st.button(
         t("language_model.write"),
         key="lm_write",
@@ -51,7 +62,7 @@ def _write(view: View) -> None:
         disabled=view.full,
         help=t("language_model.write_full") if view.full else None,
         on_click=state.change,
-        kwargs={"sentence": view.written(), "lm_back": 0},
+        kwargs=longer | {"lm_back": 0},
     )
 
 
@@ -60,7 +71,17 @@ def model() -> None:
     control("lm_model", options=trained.present(), write=name)
 
 
-def path(view: View) -> None:
+def layer(n_layers: int) -> None:
+    """Draw the choice of the layer whose heads are shown."""
+    control("layer", widget="slider", label=t("language_model.layer"), most=n_layers - 1)
+
+
+def more() -> None:
+    """Draw the choice of how many pieces are written on."""
+    control("lm_more")
+
+
+def path(view: View | Real) -> None:
     """Draw the choice of the word whose path is lit."""
     last = len(view.words) - 1
     control(

@@ -7,9 +7,10 @@ import numpy as np
 import torch
 
 from mla_engine.language_model import ModelTrace, chosen
-from ui.engine import layers, trained
+from ui.engine import layers, real_model, trained, whole_model
 from ui.engine.trained import OWN, Trained
 from ui.engine.trained_layer import SEEDED
+from ui.pages.language_model.real.view import View as Real
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import MOST_WORDS
@@ -65,11 +66,21 @@ class View:
         return layers.to_numpy(self.trace.probabilities(self.temperature)[0])
 
     @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """All words."""
+        return self.trained.config.words
+
+    @property
+    def last(self) -> np.ndarray:
+        """The probability of every word as the next one after the text [n]."""
+        return self.probabilities[-1]
+
+    @property
     def likeliest(self) -> list[tuple[str, float]]:
         """The next words that are likeliest, with their probabilities."""
-        last = self.probabilities[-1]
+        last = self.last
         best = np.argsort(-last, kind="stable")[:SHOWN]
-        return [(self.trained.config.words[i], float(last[i])) for i in best]
+        return [(self.vocabulary[i], float(last[i])) for i in best]
 
     def written(self) -> str:
         """The text with the next word, which is the likeliest or drawn at every call."""
@@ -83,6 +94,11 @@ class View:
 
 
 def mend() -> list[Note]:
+    """Bring the settings within the model that reads; notes on what a link had asked for."""
+    return _mend_real() if reads_real() else _mend_trained()
+
+
+def _mend_trained() -> list[Note]:
     """Bring the model to one that there is, and the lit word into the text; notes as `nearest`."""
     s, there = state.settings(), trained.present()
     notes = []
@@ -91,8 +107,47 @@ def mend() -> list[Note]:
     return notes + state.at_most(lm_back=len((s["sentence"] or OWN).split()) - 1)
 
 
+def _mend_real() -> list[Note]:
+    """Bring the layer and the lit piece into the model and the text."""
+    try:
+        pieces, layers = len(whole_model.tokens(_text()).ids), whole_model.model().config.n_layers
+    except ValueError:  # which `real_view` tells
+        return []
+    return state.at_most(lm_back=pieces - 1, layer=layers - 1)
+
+
+def reads_real() -> bool:
+    """Tell whether the app's own real model reads here, which this server can hold whole."""
+    return real_model.reads() and whole_model.key() is not None
+
+
+def _text() -> str:
+    return state.settings()["text"] or t("real_layer.example")
+
+
+def real_view() -> Real:
+    """Return the view of the present settings with the app's own real model.
+
+    Raises:
+        ValueError: a text that cannot be read, a model that cannot be held.
+    """
+    s, read = state.settings(), whole_model.tokens(_text())
+    return Real(
+        model=whole_model.model(),
+        text=_text(),
+        ids=read.ids,
+        words=read.tokens,
+        reading=whole_model.reading(read.ids),
+        layer=s["layer"],
+        temperature=s["lm_temperature"],
+        drawn=s["lm_pick"] == "drawn",
+        more=s["lm_more"],
+        path=max(0, len(read.ids) - 1 - s["lm_back"]),
+    )
+
+
 def view() -> View:
-    """Return the view of the present settings.
+    """Return the view of the present settings with a trained model.
 
     Raises:
         ValueError: there is no model, it does not know a word, or it cannot be run.
