@@ -1,4 +1,4 @@
-"""What the sentences of Next word show, measured at the published model where it lies here."""
+"""What the sentences of Next word and Decode show, measured at the published model where it is."""
 
 import pytest
 import torch
@@ -8,6 +8,7 @@ from mla_engine.language_model.lens import guesses
 from mla_engine.language_model.reading import read
 from mla_engine.language_model.real import load_real
 from tests.language_model.test_real_folder import FOLDER
+from ui.pages.decode.sentences import EXAMPLES as DECODED
 from ui.pages.language_model.real.sentences import EXAMPLES
 
 NEXT = {  # the piece, its probability, after how many layers it is the guess and stays it
@@ -15,15 +16,17 @@ NEXT = {  # the piece, its probability, after how many layers it is the guess an
     "again": (" apple", 0.989, 30),
     "pronoun": (" her", 0.888, 26),
     "saying": (" away", 0.984, 27),
-    "branch": ("negative", 0.951, 30),
+    "program": ("negative", 0.951, 30),
 }
 LOOKS = {  # of the layer that is shown: the head, the piece that it looks at, and how much
     "fact": (4, " France", 0.903),
     "again": (5, " apple", 0.968),
     "pronoun": (5, " girl", 0.856),
     "saying": (4, " keeps", 0.947),
-    "branch": (0, "positive", 0.978),
+    "program": (0, "positive", 0.978),
 }
+
+TOKENS = {"prose": 15, "digits": 29, "names": 30, "program": 12, "chinese": 31}
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +66,10 @@ def test_a_head_of_the_layer_looks_as_transformers_says(both, name):
     head, key = divmod(int(row.argmax()), row.shape[1])
     assert (head, cut.decode(text[0, key + 1])) == LOOKS[name][:2]
     assert float(row[head, key]) == pytest.approx(LOOKS[name][2], abs=0.002)
+
+
+def test_the_sentences_of_decode_take_few_and_many_tokens(both):
+    ours, _, cut = both
+    counted = {name: cut(one.text).input_ids for name, one in DECODED.items()}
+    assert {name: len(ids) for name, ids in counted.items()} == TOKENS
+    assert {name: ours.config.tokens(one.text) for name, one in DECODED.items()} == counted

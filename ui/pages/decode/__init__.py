@@ -1,11 +1,14 @@
 """Decode: one token after another, what each way of caching holds, reads, computes and takes."""
 
+from functools import partial
+
 from mla_engine import costs, mechanisms
 from mla_engine.language_model import generate
 from ui.engine import trained
 from ui.engine.trained_layer import TrainedLayer
+from ui.pages.decode.sentences import EXAMPLES
 from ui.pages.decode.view import SETTINGS, View, mend
-from ui.parts import snippet
+from ui.parts import real_sentences, snippet
 from ui.parts.snippet import Code, made
 from ui.parts.ways import MOST, successor
 from ui.settings.page import ANY_LAYER, Functions, Page, Recipe
@@ -60,6 +63,7 @@ PAGE = Page(
     settings=SETTINGS,
     real_layers=ANY_LAYER,
     trained=True,
+    opens=partial(real_sentences.opens, EXAMPLES),
     lecture=("dec_prompt", "dec_speed"),
     mend=mend,
     code=ran,

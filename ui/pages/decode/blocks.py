@@ -82,8 +82,8 @@ def _row(view: View, code: str, sizes: Sequence[float]) -> dict[str, Any]:
 
 
 def _text(view: View) -> dict[str, Any]:
-    """Return the words of the sentence, and of the steps; none where no model writes."""
-    if not view.writer:
+    """Return the words of the sentence, and of the steps; none without a text."""
+    if not (view.writer or view.text):
         return {"prompt": [], "written": []}
     before, written = view.words[: view.prompt], view.words[view.prompt :]
     more = ["\N{HORIZONTAL ELLIPSIS}"] if view.prompt > SHOWN else []
@@ -93,8 +93,9 @@ def _text(view: View) -> dict[str, Any]:
 def _says(view: View, step: int) -> str:
     """Return how far the decoding is after a step."""
     values = {"step": count(step), "tokens": count(view.prompt + step)}
-    if view.writer:
-        return t("decode.says_word", word=view.words[view.prompt + step - 1], **values)
+    if view.writer or view.text:
+        key = "decode.says_word" if view.writer else "decode.says_read"
+        return t(key, word=view.words[view.prompt + step - 1], **values)
     return t("decode.says", **values)
 
 
@@ -105,5 +106,7 @@ def _alt(view: View, step: int, held: Mapping[str, Sequence[float]]) -> str:
     values = {"tokens": count(tokens), "held": listed(view.ways, each)}
     if view.writer and not view.uneven:
         return t("decode.alt_words", text=" ".join(view.words[:tokens]), **values)
+    if view.text and not view.uneven:
+        return t("decode.alt_read", text=" ".join(view.words[:tokens]), **values)
     said = t("decode.alt", **values)
     return sentences((said, uneven.alt(view, step))) if view.uneven else said

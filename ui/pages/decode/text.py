@@ -1,11 +1,15 @@
 """The text of the decode page: what is read first, who writes on, and whose weights take it in."""
 
-from ui.engine import real_layer, trained
+from functools import partial
+
+from ui.engine import real_layer, real_model, trained
 from ui.engine.model import Model
-from ui.pages.decode.view import View, prompts, writer
-from ui.parts import trained_layer
+from ui.pages.decode.sentences import EXAMPLES
+from ui.pages.decode.view import FIRST_STEP, View, prompts, writer
+from ui.parts import reader, real_sentences, trained_layer
 from ui.parts.control import control
 from ui.parts.ways import INDEXED, joined, label
+from ui.settings import state
 from ui.settings.parsers import MOST_WORDS
 from ui.words.numbers import count
 from ui.words.text import sentences, t
@@ -13,10 +17,13 @@ from ui.words.text import sentences, t
 
 def controls(model: Model) -> None:
     """Draw the choice of what is read first: a sentence and its writer, or a prompt's length."""
-    if model.trained is not None:
+    reader.choice()
+    if real_model.reads():
+        real_sentences.text(EXAMPLES, then=partial(state.change, dec_step=FIRST_STEP))
+    elif model.trained is not None:
         trained_layer.sentence()
         _writer(model)
-    elif len(lengths := prompts(model)) > 1:
+    if model.trained is None and len(lengths := prompts(model)) > 1:
         control("dec_prompt", options=lengths)
 
 
@@ -37,7 +44,10 @@ def _writer(model: Model) -> None:
 
 
 def written(view: View) -> str:
-    """Say whose words a text grows by, and beyond what it was never trained; empty without any."""
+    """Say whose words a text grows by, or how many tokens it is; empty where there is no text."""
+    if view.text:
+        values = {"characters": count(len(view.text)), "pieces": count(len(view.model.words))}
+        return t("decode.pieces", **values)
     if not view.writer:
         return ""
     said = [t("decode.written_by", writer=view.writer.upper())]

@@ -18,9 +18,10 @@ from ui.words.text import t
 
 PROMPTS = tuple(2**n for n in range(11))
 WRITTEN = 16  # words that a trained model writes: all of them are drawn
+FIRST_STEP = 4
 
 SETTINGS = {
-    "dec_step": Setting(4, whole(1, 32)),
+    "dec_step": Setting(FIRST_STEP, whole(1, 32)),
     "dec_prompt": Setting(8, power_of_two(1, 2**10), "select_slider"),
     # Heads to run; 0 is as many as take a moment.
     "dec_heads": Setting(0, whole(0, 128), "select_slider"),
@@ -52,6 +53,12 @@ class View:
     def writer(self) -> str:
         """The variant whose trained model writes the words of the steps; empty where none does."""
         return writer(self.model)
+
+    @property
+    def text(self) -> str:
+        """The text whose tokens a real layer takes in; empty without one."""
+        loaded = self.model.layer
+        return loaded.text if loaded and not loaded.activations else ""
 
     @property
     def room(self) -> int:

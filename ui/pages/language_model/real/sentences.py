@@ -15,7 +15,7 @@ EXAMPLES = {
     "again": Example(APPLE, {"layer": 17}),  # `green` at `apple`
     "pronoun": Example("The boy lost his ball. The girl lost", {"layer": 16}),  # at `girl`
     "saying": Example("An apple a day keeps the doctor", {"layer": 25}),  # at `keeps`
-    "branch": Example(CODE, {"layer": 20}),  # at `positive`
+    "program": Example(CODE, {"layer": 20}),  # at `positive`
 }
 """Beside each the layer in which a head looks most at one piece of it."""
 
