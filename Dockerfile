@@ -15,8 +15,10 @@ FROM packages AS model
 # A small real model, which the image has from the start; 0 leaves it out.
 ARG REAL_MODEL=1
 COPY mla_engine mla_engine
+COPY assets/real_mla assets/real_mla
 RUN mkdir models && if [ "$REAL_MODEL" = 1 ]; then \
-    /opt/venv/bin/python -m mla_engine.checkpoints.real_model models/smollm2-135m-instruct; fi
+    /opt/venv/bin/python -m mla_engine.checkpoints.real_model models/smollm2-135m-instruct \
+ && /opt/venv/bin/python -m mla_engine.checkpoints.real_mla; fi
 
 FROM base
 RUN pip uninstall --quiet --yes pip && useradd --create-home --uid 1000 user

@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 UV := build/uv/bin/uv
 LOCKED := --universal --python-version 3.11 --generate-hashes --no-emit-package torch
 
-.PHONY: help install run check test test-all test-touched tools train measure-real demo-model real-model screenshots handout site lint format lock clean
+.PHONY: help install run check test test-all test-touched tools train measure-real heal-real demo-model real-model screenshots handout site lint format lock clean
 .DEFAULT_GOAL := help
 
 help:  ## list the commands
@@ -41,8 +41,11 @@ tools:
 demo-model: .venv/ready  ## build a small checkpoint with random weights in models/demo
 	@$(BIN)/python -m mla_engine.checkpoints.demo
 
-real-model: .venv/ready  ## fetch SmolLM2-135M into models/ (93 MB; 271 on disk), alone and again
-	@$(BIN)/python -m mla_engine.checkpoints.real_model
+real-model: .venv/ready  ## fetch SmolLM2-135M into models/ (93 MB; on disk 271, and 75 with MLA), alone and again
+	@$(BIN)/python -m mla_engine.checkpoints.real_model && $(BIN)/python -m mla_engine.checkpoints.real_mla
+
+heal-real: .venv/ready  ## make MLA of that model, teach it, and measure it (OPTIONS='--pieces 8')
+	@OMP_NUM_THREADS=1 $(BIN)/python -m training.heal $(OPTIONS)
 
 screenshots: tools .venv/ready-to-test  ## take the README's pictures, one a page
 	@$(BIN)/python benchmarks/screenshots.py

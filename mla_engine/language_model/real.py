@@ -36,8 +36,7 @@ tokenizers = LazyModule("tokenizers")
 
 __all__ = ["RealConfig", "RealModel", "load_real"]
 
-FAMILIES = ("llama", "mistral", "qwen2", "qwen3", "youtu")  # one block, in transformers, too
-ATTENTION = "self_attn."
+FAMILIES = ("llama", "mistral", "qwen2", "qwen3", "youtu", "mla_explorer")  # one block
 OF_BLOCK = {  # a tensor of a layer -> ours
     "input_layernorm.weight": "attention_norm",
     "post_attention_layernorm.weight": "mlp_norm",
@@ -172,7 +171,7 @@ def _of_block(inputs: Inputs, layer: int) -> dict[str, str]:
         CheckpointError: the layer has others, which would be left out.
     """
     attention = inputs.prefix + inputs.family.attention(layer)
-    path = attention.removesuffix(ATTENTION)
+    path = attention[: attention.rindex(".", 0, -1) + 1]
     names = {path + name: ours for name, ours in OF_BLOCK.items()}
     there = {name for name in inputs.checkpoint.below(path) if not name.startswith(attention)}
     if odd := sorted(there - set(names)):

@@ -26,6 +26,8 @@ for name, model in MODELS.items():
 V4 = "deepseek_v4"
 VALID |= {V4: pooled_model.own_config()}
 VALID |= {f"{V4} (published)": pooled_model.as_published(VALID[V4])}
+OWN = "mla_explorer"  # a family of this app, which transformers does not have
+VALID |= {OWN: VALID["youtu"] | {"model_type": OWN, "softmax_scale": 0.25}}
 
 
 def test_every_family_is_changed_and_was_good():

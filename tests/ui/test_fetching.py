@@ -26,6 +26,7 @@ def folder(tmp_path, monkeypatch):
     """Where it is to lie, of a server that is to fetch it."""
     monkeypatch.setenv("MLA_MODEL_FOLDERS", str(tmp_path))
     monkeypatch.setenv("MLA_REAL_MODEL", "1")
+    monkeypatch.setattr(server_side, "OF_MLA", (sys.executable, "-c", "pass"))
     return tmp_path / "smollm2-135m-instruct"
 
 
@@ -70,6 +71,20 @@ def test_it_is_made_in_the_servers_folder_and_not_made_again(folder, monkeypatch
     command(monkeypatch, "sys.exit('made again')")
     fetched()
     assert not real_model.failed()
+
+
+def test_the_one_with_mla_is_made_of_it_and_not_made_again(folder, monkeypatch):
+    code = "import sys, pathlib; made, of = map(pathlib.Path, sys.argv[1:]); "
+    code += "made.mkdir(); (made / of.name).touch()"
+    monkeypatch.setattr(server_side, "OF_MLA", (sys.executable, "-c", code))
+    command(monkeypatch, "sys.exit('no network')")
+    fetched()
+    made = folder.with_name("smollm2-135m-mla")
+    assert not made.exists()
+    folder.mkdir()
+    for _ in range(2):
+        fetched()
+        assert [path.name for path in made.iterdir()] == [folder.name]
 
 
 def test_nothing_is_begun_before_the_first_page_has_been_run(folder, monkeypatch):

@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from ui.engine import real_model, trained_layer
+from ui.engine import real_mla, real_model, trained_layer
 from ui.settings import state
+from ui.settings.opening import opening
 from ui.settings.visit import visit
 from ui.words.text import t
 
@@ -28,6 +29,22 @@ def choice() -> None:
     )
     if real_model.reads():
         licence()
+    _with_mla()
+
+
+def _with_mla() -> None:
+    """Draw the way from the real model to the one with MLA that is made of it."""
+    if real_mla.reads():
+        st.caption(t("reader.of_mla"))
+    elif real_mla.source() and real_model.reads():
+        st.button(t("reader.with_mla"), on_click=_take_mla, help=t("reader.of_mla"))
+
+
+def _take_mla() -> None:
+    """Let the model with MLA read what the other one does: the text, layer and head stay."""
+    same = {name: state.settings()[name] for name in opening()}
+    state.change(source=real_mla.source(), revision="", activations="")
+    state.change(**same)  # once they are no longer what the page opens with
 
 
 def _made_up() -> bool | None:

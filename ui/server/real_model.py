@@ -7,31 +7,38 @@ from asyncio.subprocess import DEVNULL, PIPE
 
 from mla_engine.checkpoints.real_model import BUSY
 from ui import ROOT
-from ui.engine import real_model
+from ui.engine import real_mla, real_model
 from ui.settings.server import server
 
 LOG = logging.getLogger(__name__)
 COMMAND = (sys.executable, "-m", "mla_engine.checkpoints.real_model", "--idle")
+OF_MLA = (sys.executable, "-m", "mla_engine.checkpoints.real_mla")
 
 
 async def fetch(proved: asyncio.Event) -> None:
-    """Fetch it if that is set and it is not there; why it cannot be is a line of the log, once."""
-    if not server().real_model or real_model.folder().exists():
+    """Fetch it if that is set and it is not there, and make the one with MLA of it.
+
+    Why one cannot be made is a line of the log, once.
+    """
+    if not server().real_model:
         return
-    real_model.begin()
-    failed = True
-    try:
+    if not (folder := real_model.folder()).exists():
+        real_model.begin()
+        failed = True
+        try:
+            await proved.wait()
+            failed = await _made(*COMMAND, str(folder))
+        finally:
+            real_model.end(failed=failed)
+    if folder.exists() and not (with_mla := real_mla.folder()).exists():
         await proved.wait()
-        failed = await _made()
-    finally:
-        real_model.end(failed=failed)
+        await _made(*OF_MLA, str(with_mla), str(folder))
 
 
-async def _made() -> bool:
-    """Run the command to its end, or end it with the server; returns whether it failed."""
+async def _made(*command: str) -> bool:
+    """Run a command to its end, or end it with the server; returns whether it failed."""
     pipes = {"stdin": DEVNULL, "stdout": DEVNULL, "stderr": PIPE}
-    folder = str(real_model.folder())
-    process = await asyncio.create_subprocess_exec(*COMMAND, folder, cwd=ROOT, **pipes)
+    process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, **pipes)
     try:
         _, said = await process.communicate()
     finally:

@@ -1,0 +1,42 @@
+"""The app's own real model and the one with MLA that is made of it, a press away."""
+
+import shutil
+
+import pytest
+
+from tests.checkpoints.models import saved
+from ui.engine import real_mla
+
+PAGE = "pages/attention_maps.py"
+NAMES = real_mla.NAMES
+
+
+@pytest.fixture
+def with_mla(own_model, models, llama, monkeypatch, tmp_path):
+    """Put a small model of MLA where that one lies."""
+    monkeypatch.setattr("ui.engine.real_mla.NAMES", NAMES)
+    shutil.copytree(saved("youtu", tmp_path, published=False), models / NAMES[0])
+    shutil.copy(f"{llama}/tokenizer.json", models / NAMES[0])
+    return NAMES[0]
+
+
+def labels(app):
+    return [button.label for button in app.button]
+
+
+def test_a_press_lets_it_read_the_same_text(opened, with_mla):
+    app = opened(PAGE)
+    before = dict(app.session_state["settings"])
+    [button] = [one for one in app.button if one.label == "The same with MLA"]
+    button.click().run()
+    assert not app.exception
+    assert app.session_state["settings"]["source"] == with_mla
+    assert [app.session_state["settings"][name] for name in ("text", "map_query")] == [
+        before[name] for name in ("text", "map_query")
+    ]
+    assert [one for one in app.caption if "192 numbers" in one.value]
+    assert "The same with MLA" not in labels(app)
+
+
+def test_where_it_is_not_there_nothing_is_offered(opened, own_model):
+    assert "The same with MLA" not in labels(opened(PAGE))
