@@ -1,0 +1,5 @@
+"""`make heal-real`."""
+
+from training.heal.command import main
+
+main()
