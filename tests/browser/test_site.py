@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.attacks.server import App, logged, own_ports, running, wait_until
 from tests.browser.conftest import new_context
-from tests.browser.waiting import settle
+from tests.browser.waiting import settle, until
 from ui.frame.story import steps
 from ui.settings.page import HOME
 from ui.site import record, site
@@ -30,8 +30,10 @@ WIDE, PHONE = {"width": 1280, "height": 720}, {"width": 390, "height": 844}
 
 @pytest.fixture(scope="module")
 def app() -> Iterator[App]:
-    """A server whose pages are recorded."""
-    with running(site.environment("", real_model=False)) as server:
+    """A server whose pages are recorded, and here the same models as there."""
+    told = site.environment("", real_model=False)
+    with pytest.MonkeyPatch.context() as patch, running(told) as server:
+        patch.setenv("MLA_MODEL_FOLDERS", told["MLA_MODEL_FOLDERS"])
         yield server
 
 
@@ -98,13 +100,18 @@ def path_of(page: str, query: dict[str, str]) -> str:
     return f"{'' if page == HOME else page}?{urlencode(query)}".rstrip("?")
 
 
-def picture(page: Page, address: str, size: dict) -> Image.Image:
+def shown(page: Page, address: str, size: dict) -> None:
     page.set_viewport_size(size)
     page.emulate_media(reduced_motion="reduce")  # no way on which a picture could be taken
     page.goto(address)
     settle(page)
     expect(page.locator("#still")).to_have_count(0)
-    return Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+
+
+def differing(*pages: Page) -> tuple | None:
+    """Return where two pages differ; None where not a pixel does."""
+    shots = [Image.open(io.BytesIO(page.screenshot())).convert("RGB") for page in pages]
+    return ImageChops.difference(*shots).getbbox()
 
 
 VIEWS = [
@@ -112,18 +119,19 @@ VIEWS = [
     (HOME, {"variant": "mha"}),
     ("kv_cache", {}),
     ("notation", {}),
-    record.step_of(STEPS, {}),
+    None,  # a step of the story
 ]
 
 
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
-@pytest.mark.parametrize("view", VIEWS, ids=lambda view: address_of(*view))
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: address_of(*view) if view else "story")
 def test_a_view_is_the_live_page_to_the_pixel(view, size, reader, served, app, context):
-    copy = picture(reader, f"{served}/{path_of(*view)}", size)
+    view = view or record.step_of(STEPS, {})
     live = context.new_page()
-    real = picture(live, f"{app.url}/{path_of(*view)}", size)
+    shown(reader, f"{served}/{path_of(*view)}", size)
+    shown(live, f"{app.url}/{path_of(*view)}", size)
+    assert until(reader, lambda: differing(reader, live), lambda box: box is None) is None
     live.close()
-    assert ImageChops.difference(copy, real).getbbox() is None
     assert reader.wrong == []
 
 
