@@ -6,7 +6,7 @@ from ui.engine import real_model
 from ui.frame import page
 from ui.pages.real_models import PAGE, families, kind_of, sentences, uploads
 from ui.pages.real_models import view as views
-from ui.parts import maps, prose, reader, real_layer, real_sentences
+from ui.parts import maps, prose, real_layer, real_sentences
 from ui.words.text import t
 
 with page.frame(PAGE) as frame:
@@ -30,8 +30,6 @@ with page.frame(PAGE) as frame:
             prose.say(kind.of_head())
             kind.cell()
         real_layer.controls(own_place=True)
-        if real_model.reads():
-            reader.licence()
         uploads.activations()
     if view:
         with pictures:

@@ -145,11 +145,11 @@ def llama(demo: str) -> str:
 
 @pytest.fixture(scope="session")
 def own_saved(llama: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Save a small model of as many layers as the app's own real model has."""
+    """Save a small model of as many layers as the sentences of the pages need."""
     from transformers import LlamaConfig, LlamaForCausalLM  # takes a second
 
     folder = tmp_path_factory.mktemp("own")
-    config = LlamaConfig.from_pretrained(llama, num_hidden_layers=30)
+    config = LlamaConfig.from_pretrained(llama, num_hidden_layers=19)
     config.initializer_range = 0.2  # so that heads differ
     torch.manual_seed(6)
     LlamaForCausalLM(config).save_pretrained(folder)
@@ -159,11 +159,13 @@ def own_saved(llama: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def own_model(models: Path, own_saved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Put it where the app's own real model lies."""
+    """Put it where the app's own real model lies; another file has another one lie there."""
     monkeypatch.setattr("ui.engine.real_model.NAMES", OWN)
+    shared_cache.clear()
     shutil.copytree(own_saved, models / OWN[0])
     yield str(models / OWN[0])
     shutil.rmtree(models / "models")
+    shared_cache.clear()
 
 
 @pytest.fixture(scope="session")

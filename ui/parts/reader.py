@@ -10,7 +10,7 @@ from ui.words.text import t
 
 
 def choice() -> None:
-    """Draw the choice between the two, and whose the real model is, where that model is there."""
+    """Draw the choice between the two where the real model is there, and say whose that is."""
     if not real_model.source():
         return
     key = f"made_up:{state.settings()['lang']}"
@@ -26,8 +26,9 @@ def choice() -> None:
         key=key,
         format_func=lambda made_up: t(f"reader.{'made_up' if made_up else 'real'}"),
         on_change=chosen,
+        help=t("reader.help"),
     )
-    if real_model.reads():
+    if real_model.reads() and not visit().page.real_layers:  # where no line says whose layer it is
         licence()
     _with_mla()
 

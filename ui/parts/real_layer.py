@@ -6,6 +6,7 @@ from mla_engine.budget import MemoryBudgetError
 from mla_engine.checkpoints import Plan
 from ui.engine import real_layer, real_model
 from ui.engine.folders import is_folder
+from ui.engine.real_layer import RealLayer
 from ui.parts.control import control
 from ui.settings import state
 from ui.settings.opening import opened_with
@@ -22,7 +23,8 @@ def failure() -> None:
     if failed := visit().failed:
         reason, named = safe(_reason(failed)), safe(real_layer.named().location)
         told = t("real_layer.failed", model=named, reason=reason)
-        seeded = t("real_layer.seeded") if visit().page.sizes else ""
+        instead = visit().page.sizes and not (real_model.reads() and visit().page.opens())
+        seeded = t("real_layer.seeded") if instead else ""
         st.error(f"{told} {seeded}", icon=":material/block:")
         if (other := _other(failed)) is not None:
             told = t("real_layer.other_layer", layer=count(other))
@@ -55,8 +57,12 @@ def _reason(failed: ValueError) -> str:
 def badge() -> None:
     """Draw under the title whose weights and whose words these are."""
     if loaded := real_layer.chosen():
-        found = real_layer.inputs(loaded)
-        facts = {"tokens": count(len(found.tokens)), "family": real_layer.plan(loaded).family}
+        found, plan = real_layer.inputs(loaded), real_layer.plan(loaded)
+        facts = {"tokens": count(len(found.tokens)), "family": plan.family}
+        if real_model.reads() and not loaded.activations:
+            facts |= {"layer": count(loaded.layer), "last": count(plan.n_layers - 1)}
+            st.caption(t("real_layer.badge_own", licence=t("reader.licence"), **facts))
+            return
         facts["fed"] = t(f"real_layer.from_{found.origin}", layers=count(loaded.layer))
         st.caption(t("real_layer.badge", name=real_layer.name(loaded), **facts))
 
@@ -117,6 +123,19 @@ def _layer(found: Plan) -> None:
         return
     named = [f"{n} · {kind or t('real_layer.no_kind')}" for n, kind in enumerate(found.kinds)]
     control("layer", label=label, options=range(found.n_layers), write=named.__getitem__)
+
+
+def layer_beside(loaded: RealLayer) -> None:
+    """Draw the layer close to a picture: a widget of its own, as a key stands once on a page."""
+    key, last = f"layer_beside:{state.settings()['lang']}", real_layer.plan(loaded).n_layers - 1
+    st.session_state[key] = loaded.layer
+    st.number_input(
+        t("real_layer.layer", last=last),
+        min_value=0,
+        max_value=last,
+        key=key,
+        on_change=lambda: state.change(layer=st.session_state[key]),
+    )
 
 
 def _limits(found: Plan) -> dict[str, str]:

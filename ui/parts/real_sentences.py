@@ -16,7 +16,7 @@ from ui.engine import real_model
 from ui.parts.control import control
 from ui.settings import state
 from ui.words.numbers import count, share
-from ui.words.text import t
+from ui.words.text import listed, safe, t
 
 ALICE = "Alice went to the market and bought a red apple. "
 ALICE += "Then Alice went to the market and bought a green pear."
@@ -29,10 +29,12 @@ class Example:
     Args:
         text: the sentence.
         shows: values of the page's settings, of the same settings in each of its examples.
+        pairs: queries and keys between which the head looks, where no score of a kind tells it.
     """
 
     text: str
     shows: Mapping[str, object]
+    pairs: tuple[tuple[int, int], ...] = ()
 
     @property
     def settings(self) -> dict[str, object]:
@@ -56,8 +58,14 @@ def text(examples: Examples, then: Callable[[], object]) -> None:
         examples: the page's.
         then: runs after another text was typed.
     """
-    control("text", label=t("real_sentences.text"), height=80, then=then)
+    box(then)
     buttons(examples)
+
+
+def box(then: Callable[[], object]) -> None:
+    """Draw the box of the text that the app's own real model reads; `then` runs after another."""
+    label, empty = t("real_sentences.text"), t("real_layer.example")
+    control("text", label=label, placeholder=empty, height=80, then=then)
 
 
 def buttons(examples: Examples) -> None:
@@ -91,6 +99,30 @@ def told(tokens: Sequence[int], attention: np.ndarray, head: int) -> str:
     facts |= {"even": share(float(found.even[best])), "queries": count(_queries(ids, kind))}
     key = f"head_{kind}" if name else "head_unnamed"
     return t(f"real_sentences.{key}", look=t(f"real_sentences.look_{kind}"), **facts)
+
+
+def told_of_pairs(
+    examples: Examples, words: Sequence[str], attention: np.ndarray, head: Mapping[str, int]
+) -> str:
+    """Return what the head of an example does in the pairs that it names; else nothing.
+
+    Args:
+        examples: the page's.
+        words: the text's pieces, as a sentence shows them.
+        attention: the head's map [t,s].
+        head: its layer and its number, as the examples name them, the number last.
+    """
+    number, text = count([*head.values()][-1]), state.settings()["text"]
+    for name, one in examples.items():
+        if one.pairs and one.text == text and head.items() <= one.shows.items():
+            given = [_of_pair(words, pair, float(attention[pair])) for pair in one.pairs]
+            return t(f"real_sentences.pairs_{name}", head=number, pairs=listed(given))
+    return ""
+
+
+def _of_pair(words: Sequence[str], pair: tuple[int, int], given: float) -> str:
+    query, target = (safe(words[place]) for place in pair)
+    return t("real_sentences.pair", query=query, target=target, share=share(given))
 
 
 def _queries(ids: torch.Tensor, kind: str) -> int:

@@ -11,7 +11,7 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from tests.ui.controls import controls
 from tests.ui.screen import clicked, component, plain, said, statement
-from ui.engine import real_layer, real_model
+from ui.engine import real_layer, real_model, shared_cache
 from ui.pages.real_models.sentences import EXAMPLES
 
 PAGE, OTHER = "pages/real_models.py", "pages/rope.py"
@@ -39,7 +39,7 @@ def shows(app, folder: str, text: str, layer: int, head: int) -> None:
     chart, (_, maps) = clicked(app, "large"), maps_of(folder, text, layer)
     values = maps[head].numpy()
     seen = np.tril(np.ones_like(values, dtype=bool))
-    assert chart.values(0, "z")[seen] == pytest.approx(values[seen], abs=5e-6)
+    assert chart.values(0, "z")[seen] == pytest.approx(values[seen], abs=2e-5)
 
 
 def test_it_opens_with_the_apps_own_model(opened, own_model):
@@ -160,7 +160,7 @@ def test_a_layer_is_the_same_once_all_were_read(opened, own_model, monkeypatch):
     app.number_input(key="layer:en").set_value(12).run()
     shows(app, own_model, OPENED.text, 12, HEAD)
     assert "inputs" not in asked, "the layers before it did not run again"
-    assert "comes from the layers before it (12)" in plain(app.caption[0].value)
+    assert "Layer 12 (of 0 to 18) reads" in plain(app.caption[0].value)
 
 
 def test_it_opens_in_full_when_it_has_come(opened, models, own_saved, monkeypatch):
@@ -176,3 +176,4 @@ def test_it_opens_in_full_when_it_has_come(opened, models, own_saved, monkeypatc
         assert not app.query_params.keys() & OPENED.settings.keys()
     finally:
         shutil.rmtree(models / "models")
+        shared_cache.clear()  # of a model that lay there

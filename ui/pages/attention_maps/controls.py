@@ -9,6 +9,7 @@ from ui.pages.attention_maps.view import (
     LONGER,
     at_the_answer,
     at_the_end,
+    at_the_strongest,
     can_be_long,
     can_be_unmasked,
     chosen,
@@ -16,7 +17,8 @@ from ui.pages.attention_maps.view import (
     keeps_a_state,
     nearest,
 )
-from ui.parts import reader, real_sentences, trained_layer
+from ui.parts import reader as who_reads
+from ui.parts import real_layer, real_sentences, trained_layer
 from ui.parts.control import control
 from ui.parts.maps.controls import head_control, text_controls
 from ui.words.numbers import count
@@ -28,10 +30,8 @@ RUN_LADDER = (0, 1, 2, 4, 8, 16, 32, 64, 128)
 def run() -> None:
     """Draw the choice of the text, the layer and one of its heads, of mask and temperature."""
     model = present()
-    reader.choice()
     if real_model.reads():
-        real_sentences.text(EXAMPLES, then=at_the_end)
-        head_control()
+        _own(model)
     elif model.trained is None:
         text_controls(chosen(), nearest, longer=LONGER if can_be_long(model) else ())
         _variant_control(model)
@@ -49,9 +49,31 @@ def _read_otherwise(model: Model) -> None:
     control("map_temperature")
     if can_be_unmasked(model):
         control("map_causal")
-    if model.trained is None:
+    if model.trained is None and not real_model.reads():
         possible = [n for n in RUN_LADDER if n <= model.sizes["n_heads"]]
         control("map_run", options=possible, write=_heads_run)
+
+
+def reader() -> None:
+    """Draw who reads, and the text of the app's own real model, in a row above the pictures."""
+    if not real_model.reads():
+        who_reads.choice()
+        return
+    who, text = st.columns([8, 13], gap="medium")
+    with who:
+        who_reads.choice()
+    with text:
+        real_sentences.box(then=at_the_strongest)
+    real_sentences.buttons(EXAMPLES)
+
+
+def _own(model: Model) -> None:
+    """The layer and the head of the app's own real model."""
+    head, layer = st.columns(2)
+    with head:
+        head_control()
+    with layer:
+        real_layer.layer_beside(model.layer)
 
 
 def _trained(model: Model) -> None:

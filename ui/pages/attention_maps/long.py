@@ -304,6 +304,7 @@ def scene() -> LongView | None:
     """Draw the page of such a text."""
     prose.title(t("attention_maps.title_long"))
     above = st.container()
+    controls.reader()
     with st.container(key="beside"):
         blocks, part, side = st.columns((8, 8, 5), gap="medium")
     with side:

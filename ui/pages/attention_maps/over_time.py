@@ -26,6 +26,7 @@ def scene() -> View | None:
         controls.run()
         return None
     prose.lead(*lead(view.maps), look(view.maps))
+    controls.reader()
     with st.container(key="beside"):
         weights, state, side = st.columns((8, 8, 5), gap="medium")
     with side:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mla_engine.checkpoints.tokens import SPACE
 from mla_engine.language_model.answers import Answer
 from mla_engine.language_model.heads import THRESHOLD
 from ui.engine import trained_layer
@@ -35,28 +36,34 @@ class Look:
         seen: how many words the query sees.
         best: the place that gets most of the query's attention.
         most: its share.
-        reading: what comes after the query.
+        reading: what comes after the query, where a model of the made-up language reads.
     """
 
     kind: str
     seen: int
     best: int
     most: float
-    reading: Reading
+    reading: Reading | None
 
 
-def look(maps: Maps, origin: TrainedLayer) -> Look:
-    """Look at the chosen cell.
+def look(maps: Maps, origin: TrainedLayer | None) -> Look:
+    """Look at the chosen cell, of a trained layer or of a real one.
 
     Raises:
         ValueError, MemoryBudgetError, FullError: in the engine's words.
     """
-    words, row = maps.run.words, maps.attention[maps.place, maps.query]
+    words, row = spoken(maps), maps.attention[maps.place, maps.query]
     seen = maps.mask[maps.query]
-    read = reading(origin, words, maps.query)
-    of = kind(words, maps.query, maps.key, read.answer) if seen[maps.key] else "hidden"
+    read = reading(origin, words, maps.query) if origin else None
+    decided = read.answer if read else None
+    of = kind(words, maps.query, maps.key, decided) if seen[maps.key] else "hidden"
     best = int(row.argmax())
     return Look(of, int(seen.sum()), best, float(row[best]), read)
+
+
+def spoken(maps: Maps) -> tuple[str, ...]:
+    """Return the words as a sentence names them: without the space before a real model's pieces."""
+    return tuple(word.lstrip(SPACE) or word for word in maps.run.words)
 
 
 def kind(words: Sequence[str], query: int, key: int, answer: Answer | None) -> str:
@@ -109,11 +116,13 @@ def verdict(content: float, position: float, both: float, even: float) -> str:
 
 def lead(maps: Maps, look: Look) -> tuple[str, str]:
     """The cell's share; whose look it is, and what the model expects next."""
-    return share(maps.share), sentences((_looks(maps, look), expectation(look.reading)))
+    return share(maps.share), sentences((looks(maps, look), expectation(look.reading)))
 
 
-def _looks(maps: Maps, look: Look) -> str:
-    words, values = maps.run.words, {"head": count(maps.head)}
+def looks(maps: Maps, look: Look, layer: int | None = None) -> str:
+    """Return whose look it is at what, of a real model's layer by its number."""
+    words, of = spoken(maps), "" if layer is None else "_of_layer"
+    values = {"head": count(maps.head), "layer": count(layer or 0)}
     values |= {"query": named(words, maps.query), "target": _target(maps, look)}
     if look.seen == 1:
         return t("attention_maps.look_alone", **values)
@@ -121,14 +130,14 @@ def _looks(maps: Maps, look: Look) -> str:
         why = "hidden" if maps.key > maps.query else "not_chosen"
         return t(f"attention_maps.look_{why}", **values)
     if look.best == maps.key:
-        return t("attention_maps.look_most", **values)
+        return t(f"attention_maps.look_most{of}", **values)
     best = t("attention_maps.itself") if look.best == maps.query else named(words, look.best)
-    return t("attention_maps.look_some", most=share(look.most), best=best, **values)
+    return t(f"attention_maps.look_some{of}", most=share(look.most), best=best, **values)
 
 
 def _target(maps: Maps, look: Look) -> str:
     """The key by its word, and what it is to the query."""
-    words, back = maps.run.words, maps.query - maps.key
+    words, back = spoken(maps), maps.query - maps.key
     if look.kind == "itself":
         return t("attention_maps.itself")
     if look.kind in ("hidden", "later", "same"):

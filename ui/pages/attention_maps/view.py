@@ -1,5 +1,6 @@
 """The view of the page: the maps of a head and a tensor, and which kind of page is drawn."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
@@ -8,9 +9,10 @@ import numpy as np
 
 from mla_engine import mechanisms
 from mla_engine.language_model.answers import answer
-from ui.engine import real_layer
+from ui.engine import real_layer, real_model
 from ui.engine.model import Model, present
 from ui.engine.trained_layer import TrainedLayer
+from ui.pages.attention_maps.real import strongest
 from ui.pages.attention_maps.trained import Look, look
 from ui.parts.maps import view as maps_of
 from ui.parts.maps.view import CELL, Maps
@@ -46,8 +48,13 @@ class View:
 
     @property
     def look(self) -> Look:
-        """The chosen cell of a trained layer."""
+        """The chosen cell of a trained layer, or of the app's own real model."""
         return look(self.maps, self.trained)
+
+    @property
+    def own(self) -> bool:
+        """True where the app's own real model reads."""
+        return real_model.reads() and self.maps.model.layer is not None
 
     @property
     def favourites(self) -> tuple[int, ...]:
@@ -158,6 +165,13 @@ def at_the_end() -> None:
     state.change(map_query=len(words) - 1, map_key=0)
     found = answer(words)
     state.change(map_key=found.place if found else _favourite())
+
+
+def at_the_strongest() -> None:
+    """Go to the cell that tells most about the chosen head on a real model's text."""
+    with suppress(ValueError):  # which the page will tell
+        query, key = strongest(maps_of.chosen(chosen()))
+        state.change(map_query=query, map_key=key)
 
 
 def at_the_answer() -> None:

@@ -7,12 +7,14 @@ import streamlit as st
 
 from mla_engine.language_model.answers import Answer, answer
 from mla_engine.language_model.texts import FOODS, OPENING, THINGS
+from ui.engine import real_model
 from ui.pages.attention_maps import controls, origin, tensor, words
 from ui.pages.attention_maps import view as views
 from ui.pages.attention_maps.view import View
 from ui.parts import maps, prose, questions, sections
 from ui.parts.maps import entries
 from ui.parts.questions import Question, among, choice
+from ui.settings.visit import visit
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -33,8 +35,11 @@ KINDS = {  # task -> the words that can be its answer, and whether the sentence 
 
 
 def scene() -> View | None:
-    """Draw the page of such a text."""
+    """Draw the page of such a text; where the app's own model cannot read it, only its box."""
     prose.title(words.title())
+    if visit().failed and real_model.reads():  # which is told above the title
+        controls.reader()
+        return None
     try:
         view, error = views.view(), None
     except ValueError as refusal:
@@ -44,7 +49,9 @@ def scene() -> View | None:
         prose.lead(*words.lead(view), words.look(view))
         questions.ask(question, view)
 
-    first = WORDS_FIRST if view and view.trained else HEADS_FIRST
+    controls.reader()
+    words_first = view is not None and (view.trained is not None or view.own)
+    first = WORDS_FIRST if words_first else HEADS_FIRST
     with st.container(key="beside"):
         *pictures, side = st.columns(first if view else [16, 5], gap="medium")
     with side:
@@ -55,7 +62,7 @@ def scene() -> View | None:
         return None
     with side:
         maps.controls.cell_controls(view.maps.run.words, view.maps.columns)
-    heads, one_head = pictures[::-1] if view.trained else pictures
+    heads, one_head = pictures[::-1] if words_first else pictures
     with heads:
         prose.say(maps.words.caption(view.maps))
         maps.charts.thumbnails(view.maps)
@@ -101,7 +108,12 @@ def _numbers(view: View) -> None:
 
 
 def question(view: View) -> Question | None:
-    """The next word where the sentence decides it; how many cells are not masked elsewhere."""
+    """The next word where the sentence decides it; how many cells are not masked elsewhere.
+
+    None of the app's own real model: nothing in a text decides what its head looks at.
+    """
+    if view.own:
+        return None
     return _next(view.maps.run.words) if view.trained else _cells(view)
 
 

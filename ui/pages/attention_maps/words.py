@@ -1,6 +1,8 @@
 """The sentences about a map by the kind of its layer: title, lead, what to look at."""
 
-from ui.pages.attention_maps import trained
+from ui.engine import real_model
+from ui.engine.model import present
+from ui.pages.attention_maps import real, trained
 from ui.pages.attention_maps.view import (
     View,
     has_blocks,
@@ -32,7 +34,7 @@ def say(view: View, key: str) -> str:
 
 def title() -> str:
     """Return the page's title, by the kind of layer."""
-    if reads_a_sentence():
+    if reads_a_sentence() or (real_model.reads() and present().layer):
         return t("attention_maps.title_trained")
     if pools_nothing():
         return t("attention_maps.title_window")
@@ -44,6 +46,8 @@ def lead(view: View) -> tuple[str, str]:
     """A trained layer's look; else at how many places the heads look most, asked by a word."""
     if view.trained:
         return trained.lead(view.maps, view.look)
+    if view.own:
+        return real.lead(view.maps, view.look)
     if view.maps.run.pooled:
         return _lead_pooled(view.maps)
     if has_blocks():
@@ -84,7 +88,7 @@ def _lead_blocks(maps: Maps) -> tuple[str, str]:
 
 def look(view: View) -> str:
     """Return the sentence on what to look at."""
-    if view.trained:
+    if view.trained or view.own:
         return ""  # it is said below the map, which then stands higher
     if view.maps.run.pooled:
         return _look_pooled(view.maps)
@@ -113,13 +117,20 @@ def _look_blocks(maps: Maps) -> str:
 
 def framed(view: View) -> str:
     """Above the large map: the number of the framed cell, and how the map is read."""
-    return say(view, "framed") if view.trained else large(view.maps)
+    if not (view.trained or view.own):
+        return large(view.maps)
+    words, maps = trained.spoken(view.maps), view.maps
+    cell = {"query": words[maps.query], "target": words[maps.key]}
+    cell = {name: safe(short(word)) for name, word in cell.items()}
+    return t("attention_maps.framed", **shown(maps) | cell)
 
 
 def under(view: View) -> list[str]:
     """Below the large map: of a trained layer, what makes the look; beside a sink, what adds up."""
     if view.maps.run.sinks:
         return (pooled_under if view.maps.run.pooled else sink_under)(view.maps)
+    if view.own:
+        return real.under(view.maps)
     return trained.under(view.maps, view.trained, view.look) if view.trained else []
 
 
