@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tests.checkpoints.models import saved
+from tests.checkpoints.texts import folder_of
 from ui.engine import real_mla
 
 PAGE = "pages/attention_maps.py"
@@ -12,11 +12,10 @@ NAMES = real_mla.NAMES
 
 
 @pytest.fixture
-def with_mla(own_model, models, llama, monkeypatch, tmp_path):
+def with_mla(own_model, models, monkeypatch, tmp_path):
     """Put a small model of MLA where that one lies."""
     monkeypatch.setattr("ui.engine.real_mla.NAMES", NAMES)
-    shutil.copytree(saved("youtu", tmp_path, published=False), models / NAMES[0])
-    shutil.copy(f"{llama}/tokenizer.json", models / NAMES[0])
+    shutil.copytree(folder_of("youtu", tmp_path), models / NAMES[0])
     return NAMES[0]
 
 
@@ -30,6 +29,7 @@ def test_a_press_lets_it_read_the_same_text(opened, with_mla):
     [button] = [one for one in app.button if one.label == "The same with MLA"]
     button.click().run()
     assert not app.exception
+    assert not app.error
     assert app.session_state["settings"]["source"] == with_mla
     assert app.session_state["settings"]["text"] == before["text"]
     assert [one for one in app.caption if "192 numbers" in one.value]

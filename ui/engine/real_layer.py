@@ -19,7 +19,7 @@ from mla_engine.drawn import drawn
 from mla_engine.layer import AttentionLayer
 from mla_engine.mechanism import Variant
 from mla_engine.refusals import Phrase, RefusedError
-from ui.engine import folders, shared_cache, whole_model
+from ui.engine import folders, real_mla, shared_cache, whole_model
 from ui.engine.workers import access, limits
 from ui.engine.workers.access import Place
 from ui.engine.workers.pool import ask
@@ -108,6 +108,8 @@ def inputs(loaded: RealLayer) -> HiddenStates:
     where, first = place(loaded), replace(loaded, layer=0)
     if whole_model.is_own(where.folder) and not loaded.activations:
         return whole_model.inputs(loaded.text, loaded.layer)
+    if loaded.location in real_mla.NAMES and not loaded.activations:
+        return real_mla.inputs(where.folder, loaded.text, loaded.layer)
     every = None
     if loaded.layer and not loaded.activations:
         every = inputs_of_layers.peek(first, plan(first).n_layers)
