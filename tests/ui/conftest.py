@@ -15,6 +15,7 @@ from mla_engine import figures
 from tests import patience
 from tests.ui import trained_models
 from ui.engine import real_model, shared_cache
+from ui.frame import open_all  # noqa: F401, opens the rooms before a test changes what is there
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "assets" / "trained"
