@@ -150,7 +150,7 @@ def own_saved(llama: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     from transformers import LlamaConfig, LlamaForCausalLM  # takes a second
 
     folder = tmp_path_factory.mktemp("own")
-    config = LlamaConfig.from_pretrained(llama, num_hidden_layers=19)
+    config = LlamaConfig.from_pretrained(llama, num_hidden_layers=30)
     config.initializer_range = 0.2  # so that heads differ
     torch.manual_seed(6)
     LlamaForCausalLM(config).save_pretrained(folder)

@@ -14,13 +14,13 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from mla_engine.figures.atlas import NONE, SHADES
 from mla_engine.language_model.text_heads import KINDS, repeats
 from tests.ui.screen import charts, clicked, csv, lead, plain, said, statement
-from ui.engine import real_model
+from ui.engine import real_model, shared_cache
 from ui.parts import atlas
 
 NAMES = real_model.NAMES
 REAL, HEADS = "pages/real_models.py", "pages/trained_heads.py"
 TEXT = "The cat and the moon. The cat and the sea."
-LAYERS, OF_LAYER = 19, 8
+LAYERS, OF_LAYER = 30, 8
 LOOKS = {
     "previous": lambda q, k, ids: 0 < k == q - 1,
     "induction": lambda q, k, ids: 0 < k < q and ids[k - 1] == ids[q],
@@ -61,11 +61,13 @@ def look_back(model: LlamaForCausalLM, head: int) -> None:
 
 @pytest.fixture
 def own(models: Path, saved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Put it where the app's own model lies."""
+    """Put it where the app's own model lies, as other files put another one."""
     monkeypatch.setattr("ui.engine.real_model.NAMES", NAMES)
+    shared_cache.clear()
     shutil.copytree(saved, models / NAMES[0])
     yield str(models / NAMES[0])
     shutil.rmtree(models / "models")
+    shared_cache.clear()
 
 
 @pytest.fixture

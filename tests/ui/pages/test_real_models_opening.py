@@ -160,7 +160,7 @@ def test_a_layer_is_the_same_once_all_were_read(opened, own_model, monkeypatch):
     app.number_input(key="layer:en").set_value(12).run()
     shows(app, own_model, OPENED.text, 12, HEAD)
     assert "inputs" not in asked, "the layers before it did not run again"
-    assert "Layer 12 (of 0 to 18) reads" in plain(app.caption[0].value)
+    assert "Layer 12 (of 0 to 29) reads" in plain(app.caption[0].value)
 
 
 def test_it_opens_in_full_when_it_has_come(opened, models, own_saved, monkeypatch):
