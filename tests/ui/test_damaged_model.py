@@ -50,7 +50,7 @@ def test_a_page_opens_as_without_it_and_names_the_folder_and_the_fix(
             assert "make real-model" in told
             assert not app.error
             assert page == EMPTY or statement(app) == without[page]
-            assert "made_up" not in controls(app)
+            assert "reader" not in controls(app)
     assert len(caplog.records) == 1, "the reason stands in the log, once"
     assert not warnings(opened(WITHOUT))
 

@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from tests.checkpoints.texts import folder_of
+from tests.ui.controls import control
 from ui.engine import real_mla
 
 PAGE = "pages/attention_maps.py"
@@ -19,22 +20,22 @@ def with_mla(own_model, models, monkeypatch, tmp_path):
     return NAMES[0]
 
 
-def labels(app):
-    return [button.label for button in app.button]
-
-
 def test_a_press_lets_it_read_the_same_text(opened, with_mla):
     app = opened(PAGE)
     before = dict(app.session_state["settings"])
-    [button] = [one for one in app.button if one.label == "The same with MLA"]
-    button.click().run()
+    control(app, "reader").set_value("mla").run()
     assert not app.exception
     assert not app.error
     assert app.session_state["settings"]["source"] == with_mla
     assert app.session_state["settings"]["text"] == before["text"]
     assert [one for one in app.caption if "192 numbers" in one.value]
-    assert "The same with MLA" not in labels(app)
+    assert control(app, "reader").value == "mla"
+    control(app, "reader").set_value("made_up").run()
+    control(app, "reader").set_value("mla").run()  # from there, too
+    assert app.session_state["settings"]["source"] == with_mla
+    control(app, "reader").set_value("real").run()
+    assert dict(app.session_state["settings"]) == before
 
 
 def test_where_it_is_not_there_nothing_is_offered(opened, own_model):
-    assert "The same with MLA" not in labels(opened(PAGE))
+    assert list(control(opened(PAGE), "reader").options) == ["SmolLM2-135M", "made-up language"]

@@ -31,7 +31,7 @@ def settings(app) -> dict[str, object]:
 
 def real(app) -> bool:
     """Return whether the page shows the app's own model and the sentence that it opens with."""
-    return OPENED.items() <= settings(app).items() and control(app, "made_up").value is False
+    return OPENED.items() <= settings(app).items() and control(app, "reader").value == "real"
 
 
 @pytest.fixture
@@ -75,11 +75,11 @@ def test_the_made_up_language_is_a_press_away_and_the_real_model_another(opened,
     arriving()
     app = opened(PAGE)
     control(app, "map_key").select(3).run()
-    control(app, "made_up").set_value(True).run()
+    control(app, "reader").set_value("made_up").run()
     assert settings(app) == settings(before) | {"made_up": True}
     assert link(app) == {"made_up": "1"}
     assert statement(app) == statement(before)
-    control(app, "made_up").set_value(False).run()
+    control(app, "reader").set_value("real").run()
     assert real(app)
     assert not link(app)
 
@@ -89,14 +89,14 @@ def test_who_goes_on_from_the_made_up_language_stays_with_it(opened, own_model):
     app.switch_page(WITHOUT).run()
     assert link(app)["made_up"] == "1"
     app.switch_page(PAGE).run()
-    assert control(app, "made_up").value is True
+    assert control(app, "reader").value == "made_up"
 
 
 def test_another_model_that_is_chosen_stays_also_when_it_is_the_usual_one(opened, own_model):
     app = opened(PAGE, preset="deepseek-v2-lite")
-    assert control(app, "made_up").value is None
+    assert control(app, "reader").value is None
     pressed(app, "take_trained")
-    assert control(app, "made_up").value is True
+    assert control(app, "reader").value == "made_up"
     assert settings(app)["preset"] == "trained"
 
 
@@ -118,10 +118,10 @@ def test_a_page_at_work_takes_it_up_at_the_next_opening(opened, arriving):
     app.run()
     assert settings(app) == before
     assert statement(app) == said
-    assert control(app, "made_up").value is True
+    assert control(app, "reader").value == "made_up"
     control(app, "map_head").set_value(1).run()
     assert settings(app) == before | {"map_head": 1}
-    control(app, "made_up").set_value(False).run()
+    control(app, "reader").set_value("real").run()
     assert real(app)
 
 
@@ -138,5 +138,5 @@ def test_a_page_whose_model_was_removed_opens_without_it(opened, own_model):
     app = opened(PAGE)
     shutil.rmtree(own_model)
     app.run()
-    assert "made_up" not in controls(app)
+    assert "reader" not in controls(app)
     assert settings(app)["text"] == ""

@@ -1,4 +1,4 @@
-"""Who reads on a page: the app's own real model, or a model of the made-up language."""
+"""Who reads on a page: the app's own real model, it with MLA, or one of the made-up language."""
 
 import streamlit as st
 
@@ -10,50 +10,52 @@ from ui.words.text import t
 
 
 def choice() -> None:
-    """Draw the choice between the two where the real model is there, and say whose that is."""
+    """Draw the choice between them where the real model is there, and say whose that is."""
     if not real_model.source():
         return
-    key = f"made_up:{state.settings()['lang']}"
-    st.session_state[key] = _made_up()
+    key = f"reader:{state.settings()['lang']}"
+    st.session_state[key] = _reader()
 
     def chosen() -> None:
-        if isinstance(made_up := st.session_state[key], bool):
-            state.choose_reader(made_up=made_up)
+        if reader := st.session_state[key]:
+            _take(reader)
 
     st.segmented_control(
         t("reader.who"),
-        (False, True),
+        ("real", *(["mla"] if real_mla.source() else []), "made_up"),
         key=key,
-        format_func=lambda made_up: t(f"reader.{'made_up' if made_up else 'real'}"),
+        format_func=lambda reader: t(f"reader.{reader}"),
         on_change=chosen,
         help=t("reader.help"),
     )
-    if real_model.reads() and not visit().page.real_layers:  # where no line says whose layer it is
-        licence()
-    _with_mla()
-
-
-def _with_mla() -> None:
-    """Draw the way from the real model to the one with MLA that is made of it."""
     if real_mla.reads():
         st.caption(t("reader.of_mla"))
-    elif real_mla.source() and real_model.reads():
-        st.button(t("reader.with_mla"), on_click=_take_mla, help=t("reader.of_mla"))
+    elif (
+        real_model.reads() and not visit().page.real_layers
+    ):  # where no line says whose layer it is
+        licence()
 
 
-def _take_mla() -> None:
-    """Let the model with MLA read what the other one does: the text, layer and head stay."""
+def _reader() -> str | None:
+    """Return which of them reads; None for none."""
+    if real_model.reads():
+        return "real"
+    if real_mla.reads():
+        return "mla"
+    reads = not visit().page.sizes or trained_layer.chosen() is not None
+    return "made_up" if reads and not state.source() else None
+
+
+def _take(reader: str) -> None:
+    """Let another one read; that with MLA reads what the real model does on the page."""
+    if reader != "mla":
+        state.choose_reader(made_up=reader == "made_up")
+        return
+    if not real_model.reads():
+        state.choose_reader(made_up=False)
     same = {name: state.settings()[name] for name in opening()}
     state.change(source=real_mla.source(), revision="", activations="")
     state.change(**same)  # once they are no longer what the page opens with
-
-
-def _made_up() -> bool | None:
-    """Tell which of them reads; None for neither."""
-    if real_model.reads():
-        return False
-    reads = not visit().page.sizes or trained_layer.chosen() is not None
-    return True if reads and not state.source() else None
 
 
 def licence() -> None:

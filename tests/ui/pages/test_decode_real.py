@@ -64,7 +64,7 @@ def test_a_text_that_is_too_long_is_refused_and_stays(opened, own_model):
 
 def test_the_made_up_language_is_a_press_away(opened, own_model):
     at = opened(PAGE)
-    control(at, "made_up").set_value(True).run()
+    control(at, "reader").set_value("made_up").run()
     assert "sentence" in controls(at)
     assert "text" not in controls(at)
     assert not at.error

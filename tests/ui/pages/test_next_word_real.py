@@ -169,7 +169,7 @@ def test_a_text_that_is_too_long_is_refused_and_nothing_is_lost(opened, own_mode
 
 def test_the_made_up_language_is_a_press_away_and_its_links_stay(opened, own_model):
     at = opened(PAGE)
-    control(at, "made_up").set_value(True).run()
+    control(at, "reader").set_value("made_up").run()
     assert "made-up" not in at.title[0].value
     assert control(at, "lm_model").value == "mla"
     at = opened(PAGE, lm_model="gqa")
