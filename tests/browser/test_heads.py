@@ -15,11 +15,11 @@ import torch
 from playwright.sync_api import Page, expect
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
+from mla_engine.checkpoints import real_model
 from tests.browser.test_attention_maps import click
 from tests.browser.waiting import settle
 from tests.checkpoints.texts import folder_of
 from tests.ui.screen import array
-from ui.engine import real_model
 
 pytestmark = pytest.mark.browser
 
@@ -72,7 +72,7 @@ def test_a_click_on_a_small_map_opens_that_head_on_the_sentence(show, project):
 
 
 def test_the_apps_own_model_reads_the_sentence_about_alice(show, project):
-    own = ROOT / real_model.NAMES[0]
+    own = ROOT / real_model.FOLDER
     if not own.is_dir():
         pytest.skip(f"no model in {own.name}: head 17.5 was not looked at")
     folder = project / "models" / "of Alice"

@@ -17,7 +17,7 @@ SIZES = {"variant": "tied", "d_model": "48", "n_heads": "6", "d_head": "8", "d_v
 OPENED = {  # page -> the link that shows the mechanism there
     "overview": SIZES,
     "attention_maps": SIZES | {"map_head": "4", "map_query": "3", "map_key": "1"},
-    "kv_cache": {"kv_left": "toy-tied", "kv_context": "1024"},
+    "kv_cache": {"kv_left": "toy-tied", "kv_context": "1024", "kv_ways": "all"},
     "decode": SIZES | {"dec_prompt": "4", "dec_step": "2"},
     "compute": SIZES,
     "compare": SIZES | {"preset": "small", "vs_right": "toy-tied", "vs_view": "maps"},
