@@ -232,6 +232,9 @@ class Card {
   }
 
   cover() {
+    const offered = Boolean(this.root.querySelector(":scope > .first"));
+    this.root.classList.toggle("offered", offered);
+    document.documentElement.dataset.guess = offered ? "offered" : "asked"; // the style makes room by it
     const { comes, drawing, hides, key, texts } = this.data;
     const open = this.opened || (comes && !this.reopened && !said()[key]);
     veil(open ? hides : [], texts.covered, drawing?.chart, open || this.reopened);
@@ -248,6 +251,8 @@ export default function ({ parentElement, data: [data] }) {
   return () => setTimeout(() => { // perhaps it is only drawn again
     if (root.isConnected) return;
     card.over(null);
-    if (document.mlaGuess === card) veil([]);
+    if (document.mlaGuess !== card) return;
+    veil([]);
+    delete document.documentElement.dataset.guess;
   });
 }
