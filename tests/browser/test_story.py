@@ -61,9 +61,9 @@ def link(app_url: str, number: int, **more: object) -> str:
     return f"{app_url}/{'' if step.page == 'overview' else step.page}?{urlencode(own)}"
 
 
-def first(name: str) -> int:
-    """Return the first step of a page with its defaults."""
-    return next(n for n, step in enumerate(steps(), 1) if step.page == name and not step.own)
+def first(name: str, **own: object) -> int:
+    """Return the first step of a page in this state, by default as it opens."""
+    return next(n for n, s in enumerate(steps(), 1) if (s.page, dict(s.own)) == (name, own))
 
 
 def wrong(page: Page, number: int, *bars: str, least: int) -> list[object]:
@@ -105,7 +105,7 @@ def test_every_picture_is_lit_on_a_phone(app_url, browser_page):
 
 
 def test_what_is_lit_comes_back_into_view_until_the_reader_scrolls(app_url, browser_page):
-    page, number = browser_page, first("kv_cache")
+    page, number = browser_page, first("kv_cache", kv_ways="two")
     page.set_viewport_size(PHONE)
     page.goto(link(app_url, number))
     listening(page)
@@ -120,7 +120,7 @@ def test_what_is_lit_comes_back_into_view_until_the_reader_scrolls(app_url, brow
 
 def test_what_a_step_is_about_is_lit_and_the_rest_is_dimmed(app_url, browser_page):
     page = browser_page
-    page.goto(link(app_url, first("kv_cache")))
+    page.goto(link(app_url, first("kv_cache", kv_ways="two")))
     settle(page)
     left, right = (page.locator(f".st-key-kv_{side}-chart") for side in ("left", "right"))
     assert until(page, lambda: right.evaluate(OPACITY), lambda found: found == "0.2") == "0.2"

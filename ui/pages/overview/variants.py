@@ -1,5 +1,7 @@
 """The choice of the variant: what MLA is compared with, and by one press what came after it."""
 
+from functools import partial
+
 import streamlit as st
 
 from ui.pages.overview.view import View
@@ -17,16 +19,18 @@ def choice(view: View) -> None:
     every, now = view.model.variants, view.model.variant
     later = [code for code in every if code in LATER]
     whole = view.later or now in LATER or not later
+    draw = partial(
+        control,
+        "variant",
+        widget="segmented_control",
+        label=t("overview.variant"),
+        write=lambda code: t(f"common.{code}"),
+        label_visibility="collapsed",
+    )
+    if whole:
+        draw(options=every)
+        return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        control(
-            "variant",
-            widget="segmented_control",
-            label=t("overview.variant"),
-            options=every if whole else [code for code in every if code not in LATER],
-            write=lambda code: t(f"common.{code}"),
-            label_visibility="collapsed",
-            width="content",
-        )
-        if not whole:
-            label, taken = t("overview.later"), {"ov_later": True}
-            st.button(label, key="ov_later", type="tertiary", on_click=state.change, kwargs=taken)
+        draw(options=[code for code in every if code not in LATER], width="content")
+        label, taken = t("overview.later"), {"ov_later": True}
+        st.button(label, key="ov_later", type="tertiary", on_click=state.change, kwargs=taken)
