@@ -17,7 +17,7 @@ PICTURE = {
     "worked_example": ".board",
     "claims": ".claims-board",
     "quiz": ".st-key-quiz_stage",
-    "notation": ".st-key-notation_table th",
+    "notation": ".st-key-notation_table td",
     "rope": ".st-key-chart-rope_plane",
     "absorption": ".st-key-absorption-brackets",
     "decode": ".st-key-blocks",
