@@ -3,10 +3,13 @@
 import shutil
 
 import pytest
+import torch
+from transformers import AutoModelForCausalLM
 
 from tests.checkpoints.texts import folder_of
 from tests.ui.controls import control
-from ui.engine import real_mla
+from ui.engine import real_layer, real_mla, whole_model
+from ui.engine.real_layer import RealLayer
 
 PAGE = "pages/attention_maps.py"
 NAMES = real_mla.NAMES
@@ -39,3 +42,19 @@ def test_a_press_lets_it_read_the_same_text(opened, with_mla):
 
 def test_where_it_is_not_there_nothing_is_offered(opened, own_model):
     assert list(control(opened(PAGE), "reader").options) == ["SmolLM2-135M", "made-up language"]
+
+
+def test_its_layers_and_their_inputs_are_those_of_its_own_class(with_mla, models):
+    loaded, folder = RealLayer(with_mla, "", 1, "the cat and the moon"), models / with_mla
+    assert whole_model.held(real_layer.place(loaded).folder)
+    theirs, entered = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32), []
+    norm = theirs.model.layers[1].input_layernorm
+    norm.register_forward_hook(lambda _module, _args, h: entered.append(h))
+    found = real_layer.inputs(loaded)
+    with torch.no_grad():
+        theirs(torch.tensor([found.ids]))
+    torch.testing.assert_close(found.h, entered[0], atol=1e-5, rtol=1e-5)
+    heads = real_layer.attention(loaded, (1,), torch.float32, "cpu")
+    assert torch.equal(
+        heads.W_UK[0], whole_model.model(whole_model.held(folder)).blocks[1].attention.W_UK[1]
+    )

@@ -15,6 +15,7 @@ from ui.engine import real_layer, whole_model
 from ui.engine.real_layer import RealLayer
 
 LAYERS, WRITTEN = 2, 9
+WEIGHTS = "model.safetensors"
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +98,7 @@ def test_what_it_writes_is_what_transformers_writes(ids, theirs):
 def test_it_is_read_once_until_its_file_is_written_again(own_llama):
     first = whole_model.model()
     assert whole_model.model() is first
-    weights = Path(own_llama) / whole_model.WEIGHTS
+    weights = Path(own_llama) / WEIGHTS
     before = weights.stat().st_mtime_ns
     os.utime(weights, ns=(before, before + 1))
     assert whole_model.model() is not first
@@ -105,7 +106,7 @@ def test_it_is_read_once_until_its_file_is_written_again(own_llama):
 
 
 def test_heads_are_scored_on_the_text_and_on_fresh_ones(ids):
-    here, fresh = whole_model.scores(ids), whole_model.fresh_scores()
+    here, fresh = whole_model.scores(ids), whole_model.fresh_scores(whole_model.key())
     assert here.table.shape[:2] == fresh.table.shape[:2] == (LAYERS, 8)
     maps = whole_model.reading(ids).attention[1, 0, 3]
     assert here.table[1, 3, here.kinds.index("first")] == pytest.approx(float(maps[1:, 0].mean()))
@@ -113,13 +114,13 @@ def test_heads_are_scored_on_the_text_and_on_fresh_ones(ids):
 
 def test_no_model_of_others_is_held(own_llama, demo):
     others = RealLayer(demo, "", 1, TEXT)
-    assert not whole_model.is_own(real_layer.place(others).folder)
+    assert not whole_model.held(real_layer.place(others).folder)
     assert torch.equal(real_layer.inputs(others).h, of_workers(others).h)
-    assert not whole_model.is_own(None)
+    assert not whole_model.held(None)
 
 
 def test_workers_read_it_where_there_is_no_room_for_all_of_it(own_llama, monkeypatch):
-    size = (Path(own_llama) / whole_model.WEIGHTS).stat().st_size
+    size = (Path(own_llama) / WEIGHTS).stat().st_size
     monkeypatch.setattr("mla_engine.budget.limit_bytes", lambda: 2 * size)
     assert whole_model.key() is None
     loaded = RealLayer(own_llama, "", 1, "The moon looked at the cat.")
@@ -128,7 +129,7 @@ def test_workers_read_it_where_there_is_no_room_for_all_of_it(own_llama, monkeyp
 
 def test_without_its_weights_there_is_none(own_llama, tmp_path, monkeypatch):
     bare = shutil.copytree(own_llama, Path(own_llama).parent / "bare")
-    (bare / whole_model.WEIGHTS).unlink()
+    (bare / WEIGHTS).unlink()
     monkeypatch.setattr("ui.engine.real_model.NAMES", (str(bare),))
     assert whole_model.key() is None
     shutil.rmtree(bare)

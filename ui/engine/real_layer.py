@@ -19,7 +19,7 @@ from mla_engine.drawn import drawn
 from mla_engine.layer import AttentionLayer
 from mla_engine.mechanism import Variant
 from mla_engine.refusals import Phrase, RefusedError
-from ui.engine import folders, real_mla, shared_cache, whole_model
+from ui.engine import folders, shared_cache, whole_model
 from ui.engine.workers import access, limits
 from ui.engine.workers.access import Place
 from ui.engine.workers.pool import ask
@@ -106,10 +106,8 @@ def inputs(loaded: RealLayer) -> HiddenStates:
     """
     check_text(loaded.text)
     where, first = place(loaded), replace(loaded, layer=0)
-    if whole_model.is_own(where.folder) and not loaded.activations:
-        return whole_model.inputs(loaded.text, loaded.layer)
-    if loaded.location in real_mla.NAMES and not loaded.activations:
-        return real_mla.inputs(where.folder, loaded.text, loaded.layer)
+    if (own := whole_model.held(where.folder)) and not loaded.activations:
+        return whole_model.inputs(own, loaded.text, loaded.layer)
     every = None
     if loaded.layer and not loaded.activations:
         every = inputs_of_layers.peek(first, plan(first).n_layers)
@@ -129,8 +127,8 @@ def attention(
     Raises:
         CheckpointError, MemoryBudgetError: as `checkpoints.load_attention`.
     """
-    if whole_model.is_own(place(loaded).folder):
-        return whole_model.attention(loaded.layer, heads, dtype, device)
+    if own := whole_model.held(place(loaded).folder):
+        return whole_model.attention(own, loaded.layer, heads, dtype, device)
     given = {"layer": loaded.layer, "heads": heads, "dtype": str(dtype).removeprefix("torch.")}
     config, weights = ask("attention", place(loaded), limits.of_reading(), **given)
     return mechanisms.of(config).layer.of_weights(config, weights, heads, dtype, device)
@@ -157,8 +155,8 @@ def inputs_of_layers(loaded: RealLayer, n_layers: int) -> Mapping[int, torch.Ten
         CheckpointError, MemoryBudgetError: as `inputs`.
     """
     check_text(loaded.text)
-    if whole_model.is_own(place(loaded).folder):
-        return whole_model.inputs_of_layers(loaded.text, n_layers)
+    if own := whole_model.held(place(loaded).folder):
+        return whole_model.inputs_of_layers(own, loaded.text, n_layers)
     given = {"text": loaded.text, "n_layers": n_layers}
     return ask("inputs_of_layers", place(loaded), limits.of_reading(), **given)
 

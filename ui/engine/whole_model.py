@@ -1,7 +1,8 @@
-"""The app's own real model, whole and once in this process, and what it makes of a text.
+"""The app's own real models, whole and once in this process, and what they make of a text.
 
-It was made here from a file whose hash is known, and so it is read in this process; what belongs to
-others is read by workers. All that is computed waits for its turn and lies in the shared cache.
+They were made here from a file whose hash is known, and so they are read in this process; what
+belongs to others is read by workers. All that is computed waits for its turn and lies in the shared
+cache. Where no key is given it is the real model that reads, and not the one with MLA.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,11 +23,11 @@ from mla_engine.language_model.reading import Reading, by_turns, layer_of, read
 from mla_engine.language_model.real import RealModel, load_real
 from mla_engine.language_model.text_heads import repeat_scores, sentence_scores
 from mla_engine.layer import AttentionLayer
-from ui.engine import queue, real_model, shared_cache
+from ui.engine import queue, real_mla, real_model, shared_cache
 from ui.engine.folders import inside
 from ui.settings.visit import once_per_run
 
-WEIGHTS = "model.safetensors"
+WEIGHTS = "*.safetensors"
 WIDER = 2  # float32, in which it is held, against the float16 that is stored
 ROOM = 1.2  # of memory, in times of the model: its largest part lies there twice while it is read
 MOST_TOKENS = 256  # of a text that is read with all its maps
@@ -37,52 +38,60 @@ Ids = tuple[int, ...]
 P, R = ParamSpec("P"), TypeVar("R")
 
 
-@once_per_run
 def key() -> Key | None:
-    """Return the key of the model; None where there is none, or no room to hold it whole."""
+    """Return the key of the real model; None where there is none, or no room to hold it whole."""
+    return _key(real_model.source())
+
+
+@once_per_run
+def _key(name: str) -> Key | None:
     room = min(shared_cache.cache().budget_bytes, budget.limit_bytes())
-    if name := real_model.source():
+    if name:
         folder = inside(name)
         with suppress(OSError):
-            found = (folder / WEIGHTS).stat()
-            if ROOM * WIDER * found.st_size <= room:
-                return folder, found.st_mtime_ns
+            if (stored := _stored(folder)) and ROOM * WIDER * stored <= room:
+                return folder, max(file.stat().st_mtime_ns for file in folder.glob(WEIGHTS))
     return None
 
 
-def is_own(folder: Path | None) -> bool:
-    """Tell whether this folder is the model's, and it can be held whole."""
-    return folder is not None and (own := key()) is not None and own[0] == folder
+def _stored(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.glob(WEIGHTS))
 
 
-def model() -> RealModel:
+def held(folder: Path | None) -> Key | None:
+    """Return the key of the model in this folder; None of one that is not held here."""
+    found = (key(), _key(real_mla.source()))
+    return next((own for own in found if own and own[0] == folder), None)
+
+
+def model(own: Key | None = None) -> RealModel:
     """Return the model in float32; the first who asks waits some seconds until it is read.
 
     Raises:
         CheckpointError, FullError: its folder is damaged or away; the line is full.
     """
-    return _in_turn(_model, key())
+    return _in_turn(_model, own or key())
 
 
-def tokens(text: str, most: int = MOST_TOKENS) -> Tokens:
+def tokens(text: str, most: int = MOST_TOKENS, own: Key | None = None) -> Tokens:
     """Return the pieces of a text, as the model's own tokenizer cuts it.
 
     Raises:
         CheckpointError: an empty text, or one of more pieces than `most`.
     """
-    found = cut(model().config.tokenizer, text)
+    found = cut(model(own).config.tokenizer, text)
     if len(found.ids) > most:
         raise CheckpointError("text_tokens", given=len(found.ids), most=most)
     return found
 
 
-def reading(ids: Ids) -> Reading:
+def reading(ids: Ids, own: Key | None = None) -> Reading:
     """Return what passes between the layers, all maps, and the logits after every piece.
 
     Raises:
         FullError, MemoryBudgetError: in the engine's words.
     """
-    return _in_turn(_reading, key(), ids)
+    return _in_turn(_reading, own or key(), ids)
 
 
 def layer(ids: Ids, number: int) -> BlockTrace:
@@ -91,17 +100,17 @@ def layer(ids: Ids, number: int) -> BlockTrace:
     return _in_turn(_layer, key(), ids, number)
 
 
-def inputs(text: str, number: int) -> HiddenStates:
+def inputs(own: Key, text: str, number: int) -> HiddenStates:
     """Return what enters the attention of a layer, as a worker reads it of any model.
 
     Raises:
         CheckpointError, MemoryBudgetError, FullError: as `tokens` and `reading`.
     """
-    found = tokens(text, MOST_STREAMED)
+    found = tokens(text, MOST_STREAMED, own)
     short = len(found.ids) <= MOST_TOKENS
-    x = reading(found.ids).x if short else _in_turn(_stream, key(), found.ids)
+    x = reading(found.ids, own).x if short else _in_turn(_stream, own, found.ids)
     return HiddenStates(
-        h=model().blocks[number].before_attention(x[number]),
+        h=model(own).blocks[number].before_attention(x[number]),
         ids=found.ids,
         tokens=found.tokens,
         positions=tuple(range(len(found.ids))),
@@ -109,12 +118,13 @@ def inputs(text: str, number: int) -> HiddenStates:
     )
 
 
-def inputs_of_layers(text: str, n_layers: int) -> Mapping[int, torch.Tensor]:
+def inputs_of_layers(own: Key, text: str, n_layers: int) -> Mapping[int, torch.Tensor]:
     """Return what enters the attention of each of the first layers; errors as `inputs`."""
-    return {number: inputs(text, number).h for number in range(n_layers)}
+    return {number: inputs(own, text, number).h for number in range(n_layers)}
 
 
 def attention(
+    own: Key,
     number: int,
     heads: tuple[int, ...] | None,
     dtype: torch.dtype,
@@ -125,7 +135,7 @@ def attention(
     Raises:
         CheckpointError, FullError: as `model`.
     """
-    return with_heads(model().blocks[number].attention, heads, None, dtype, device)
+    return with_heads(model(own).blocks[number].attention, heads, None, dtype, device)
 
 
 def guesses(ids: Ids, after: Ids, places: Ids, temperature: float) -> Guesses:
@@ -145,9 +155,9 @@ def scores(ids: Ids) -> HeadScores:
     return sentence_scores(reading(ids))
 
 
-def fresh_scores() -> HeadScores:
+def fresh_scores(own: Key) -> HeadScores:
     """Return the scores of all heads on fresh texts of random pieces, each said twice."""
-    return _in_turn(_fresh_scores, key())
+    return _in_turn(_fresh_scores, own)
 
 
 def written(
@@ -183,7 +193,7 @@ def _in_turn(work: Callable[P, R], *arguments: P.args) -> R:
 
 @shared_cache.cached
 def _model(own: Key) -> RealModel:
-    shared_cache.evict_for(int(WIDER * (own[0] / WEIGHTS).stat().st_size))
+    shared_cache.evict_for(WIDER * _stored(own[0]))
     with torch.inference_mode(False):  # it lives on outside of the run that asks first
         return load_real(own[0])
 

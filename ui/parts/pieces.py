@@ -30,7 +30,7 @@ def reach(loaded: RealLayer, limit: int) -> Reach:
     Raises:
         CheckpointError: as `real_layer.inputs`.
     """
-    if whole_model.is_own(real_layer.place(loaded).folder):
+    if whole_model.held(real_layer.place(loaded).folder):
         return Reach(real_layer.plan(loaded).n_layers, 0, None)
     return _reach(loaded, limit)
 

@@ -64,8 +64,8 @@ class Found:
 def joined(first: RealLayer, every: Sequence[Part]) -> Found:
     """Return what the heads of the first layers do, from what was read of each."""
     fresh = None
-    if whole_model.is_own(real_layer.place(first).folder):
-        fresh = whole_model.fresh_scores()
+    if own := whole_model.held(real_layer.place(first).folder):
+        fresh = whole_model.fresh_scores(own)
     scored, maps, cells = zip(*every, strict=True)
     here = replace(scored[0], table=torch.cat([one.table for one in scored]))
     tokens = len(real_layer.inputs(first).tokens)

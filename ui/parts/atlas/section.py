@@ -42,7 +42,7 @@ def all_heads(loaded: RealLayer, s: SimpleNamespace) -> Found | None:
     if within.next_bytes is not None:
         sizes = {"needed": size(within.next_bytes), "limit": size(limit)}
         prose.note(t("pieces.left", first=count(within.layers), **sizes))
-    if not (whole_model.is_own(real_layer.place(first).folder) or s.layers):
+    if not (whole_model.held(real_layer.place(first).folder) or s.layers):
         prose.note(t("pieces.read", size=size(within.read_bytes)))
         begin = partial(state.change, real_layers=True)
         st.button(t("atlas.begin"), on_click=begin, icon=":material/grid_on:")
