@@ -45,6 +45,22 @@ class Example:
 Examples = Mapping[str, Example]  # by what they show, as texts name it
 
 
+def of_head(text: str, layer: int, head: int, query: int, key: int) -> Example:
+    """Return a sentence with a head, and the cell of its map that shows what it does."""
+    return Example(text, {"layer": layer, "map_head": head, "map_query": query, "map_key": key})
+
+
+RIVER = "The river was cold, the wind was cold, and the stones along the river were cold."
+KEEPER = "The old lighthouse keeper climbed the narrow stairs every evening to light the lamp."
+SPOONS = "My grandmother keeps her silver spoons in the top drawer of the kitchen."
+OF_HEADS = {  # of all 270 heads one of the best at its look, by `text_heads.sentence_scores`
+    "induction": of_head(ALICE, 17, 5, 19, 8),  # the second `a` at `red`
+    "previous": of_head(KEEPER, 16, 0, 3, 2),
+    "same": of_head(RIVER, 5, 6, 17, 3),
+    "first": of_head(SPOONS, 18, 8, 5, 0),
+}
+
+
 def opens(examples: Examples) -> dict[str, object]:
     """Return what a page opens with: the app's own real model and the first sentence, if any."""
     source, first = real_model.source(), next(iter(examples.values()))

@@ -1,8 +1,6 @@
 """All heads of a real model: maps, names, order and clicks, against transformers' own forward."""
 
 import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +12,8 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from mla_engine.figures.atlas import NONE, SHADES
 from mla_engine.language_model.text_heads import KINDS, repeats
 from tests.ui.screen import charts, clicked, csv, lead, plain, said, statement
-from ui.engine import real_model, shared_cache
 from ui.parts import atlas
 
-NAMES = real_model.NAMES
 REAL, HEADS = "pages/real_models.py", "pages/trained_heads.py"
 TEXT = "The cat and the moon. The cat and the sea."
 LAYERS, OF_LAYER = 30, 8
@@ -30,7 +26,7 @@ LOOKS = {
 
 
 @pytest.fixture(scope="module")
-def saved(llama: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def own_saved(llama: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Save a small model as deep as the sentences need, some of whose heads have a name."""
     folder = tmp_path_factory.mktemp("atlas")
     config = LlamaConfig.from_pretrained(llama, num_hidden_layers=LAYERS)
@@ -57,17 +53,6 @@ def look_back(model: LlamaForCausalLM, head: int) -> None:
     query[head], key[0] = 0, 0
     query[head, :half, 0] = 2
     key[0, :half, 0], key[0, half:, 0] = 2 * angles.cos(), 2 * angles.sin()
-
-
-@pytest.fixture
-def own(models: Path, saved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Put it where the app's own model lies, as other files put another one."""
-    monkeypatch.setattr("ui.engine.real_model.NAMES", NAMES)
-    shared_cache.clear()
-    shutil.copytree(saved, models / NAMES[0])
-    yield str(models / NAMES[0])
-    shutil.rmtree(models / "models")
-    shared_cache.clear()
 
 
 @pytest.fixture
@@ -131,11 +116,11 @@ def tiles_of(app, tokens: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("page", [REAL, HEADS])
-def test_every_head_is_drawn_in_the_colour_of_its_name(opened, own, downloads, page):
+def test_every_head_is_drawn_in_the_colour_of_its_name(opened, own_model, downloads, page):
     app = opened(page, text=TEXT)
-    ids, names = ids_of(own), names_of(own)
+    ids, names = ids_of(own_model), names_of(own_model)
     hues, shares = tiles_of(app, len(ids))
-    wanted = maps_of(own, ids)
+    wanted = maps_of(own_model, ids)
     by_row = wanted.transpose(1, 0, 2, 3).reshape(-1, len(ids), len(ids))
     np.testing.assert_allclose(shares, by_row, atol=0.5 / SHADES + 1e-5)
     assert hues.tolist() == [["", *KINDS].index(name) for name in names.T.ravel()]
@@ -148,8 +133,8 @@ def test_every_head_is_drawn_in_the_colour_of_its_name(opened, own, downloads, p
         np.testing.assert_allclose(table[look].astype(float), expected, atol=2e-5)
 
 
-def test_the_page_of_heads_counts_those_with_a_name(opened, own):
-    app, names = opened(HEADS), names_of(own)
+def test_the_page_of_heads_counts_those_with_a_name(opened, own_model):
+    app, names = opened(HEADS), names_of(own_model)
     assert not app.error
     number, line = lead(app)
     assert number == f"{(names != '').sum()} of {names.size}"
@@ -159,10 +144,10 @@ def test_the_page_of_heads_counts_those_with_a_name(opened, own):
 
 
 @pytest.mark.parametrize("page", [REAL, HEADS])
-def test_best_first_a_click_opens_the_head_at_its_strongest_look(opened, own, heard, page):
+def test_best_first_a_click_opens_the_head_at_its_strongest_look(opened, own_model, heard, page):
     app = opened(page, text=TEXT, real_kind="same", real_order="score")
-    ids = ids_of(own)
-    maps = maps_of(own, ids)
+    ids = ids_of(own_model)
+    maps = maps_of(own_model, ids)
     expected = np.mean(scores(maps, ids, "same"), axis=0)
     _, shares = tiles_of(app, len(ids))
     order = np.argsort(-expected, axis=None, kind="stable")
@@ -180,27 +165,27 @@ def test_best_first_a_click_opens_the_head_at_its_strongest_look(opened, own, he
     assert any(f"comes from {layer}.{head} (" in line for line in said(app))
 
 
-def test_in_order_of_layers_a_click_opens_what_stands_there(opened, own, heard):
+def test_in_order_of_layers_a_click_opens_what_stands_there(opened, own_model, heard):
     opened(REAL, text=TEXT)
     found = changed(heard["on_cell"], {"x": 11.5, "y": 3.5})
     assert (found["layer"], found["map_head"]) == (11, 3)
     assert not changed(heard["on_cell"], {"x": -0.5, "y": 3.5})
 
 
-def test_the_chosen_head_is_framed_and_drawn_large(opened, own):
+def test_the_chosen_head_is_framed_and_drawn_large(opened, own_model):
     app = opened(HEADS, text=TEXT, layer="4", map_head="6")
     frame = clicked(app, atlas.NAME).layout["shapes"][0]
     assert (frame["x0"] + frame["x1"]) / 2 == pytest.approx(4.5, abs=0.1)
     assert (frame["y0"] + frame["y1"]) / 2 == pytest.approx(6.5, abs=0.1)
-    ids = ids_of(own)
+    ids = ids_of(own_model)
     values, seen = clicked(app, "large").values(0, "z"), np.tri(len(ids), dtype=bool)
-    np.testing.assert_allclose(values[seen], maps_of(own, ids)[4, 6][seen], atol=2e-5)
-    names = names_of(own)
+    np.testing.assert_allclose(values[seen], maps_of(own_model, ids)[4, 6][seen], atol=2e-5)
+    names = names_of(own_model)
     told = "is named after" if names[4, 6] else "has no name"
     assert any(f"Head 4.6 {told}" in line.replace("*", "") for line in said(app))
 
 
-def test_a_long_text_is_pooled_and_one_token_has_no_look(opened, own):
+def test_a_long_text_is_pooled_and_one_token_has_no_look(opened, own_model):
     app = opened(REAL, text="the cat and the moon " * 12)
     assert not app.error
     [note] = clicked(app, atlas.NAME).words
@@ -212,9 +197,9 @@ def test_a_long_text_is_pooled_and_one_token_has_no_look(opened, own):
         assert not [c for c in charts(alone) if c.layout.get("meta", {}).get("chart") == atlas.NAME]
 
 
-def test_beside_a_file_of_activations_all_heads_still_read_the_text(opened, own, models):
+def test_beside_a_file_of_activations_all_heads_still_read_the_text(opened, own_model, models):
     without = clicked(opened(REAL, text=TEXT), atlas.NAME).values(0, "z")
-    h = torch.randn(1, len(ids_of(own)), LlamaConfig.from_pretrained(own).hidden_size)
+    h = torch.randn(1, len(ids_of(own_model)), LlamaConfig.from_pretrained(own_model).hidden_size)
     save_file({"h": h}, models / "h.safetensors")
     app = opened(REAL, text=TEXT, activations="h.safetensors")
     np.testing.assert_array_equal(clicked(app, atlas.NAME).values(0, "z"), without)
@@ -233,7 +218,7 @@ def test_a_model_of_somebody_else_is_scored_when_it_is_asked_for(opened, llama):
     assert "on this text" in plain(statement(app))
 
 
-def test_an_old_link_of_the_made_up_language_opens_with_it(opened, own):
+def test_an_old_link_of_the_made_up_language_opens_with_it(opened, own_model):
     for link in ({"th_variant": "gqa"}, {"th_head": "1.0"}, {"made_up": "1"}):
         app = opened(HEADS, **link)
         assert app.title[0].value.startswith("Cut off a head"), link

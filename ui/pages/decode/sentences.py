@@ -3,9 +3,8 @@
 How many tokens each takes was counted, and a test holds it.
 """
 
-from ui.parts.real_sentences import Example
+from ui.parts.real_sentences import KEEPER, Example
 
-KEEPER = "The old lighthouse keeper climbed the narrow stairs every evening to light the lamp."
 PI = "The number pi begins with 3.14159265358979323846."
 CAPITALS = "中国的首都是北京，法国的首都是巴黎。"
 NAMES = "Zugspitze, Kilimanjaro, Popocatépetl and Eyjafjallajökull are mountains."

@@ -16,7 +16,7 @@ from ui.parts.atlas import Found
 from ui.parts.links import follow, name
 from ui.parts.maps import view as maps_of
 from ui.parts.maps.view import Maps
-from ui.parts.real_sentences import ALICE, Example
+from ui.parts.real_sentences import OF_HEADS, of_head
 from ui.parts.snippet import made
 from ui.settings import state
 from ui.settings.page import Functions, Link, Note, Recipe
@@ -25,25 +25,8 @@ from ui.words.text import listed, t
 
 MAPS, REAL = "attention_maps", "real_models"  # whose settings hold here too: a head, the atlas
 WAYS = "attention_maps", "decode", "language_model"  # where the same head or sentence is shown
-KEEPER = "The old lighthouse keeper climbed the narrow stairs every evening to light the lamp."
-RIVER = "The river was cold, the wind was cold, and the stones along the river were cold."
-SPOONS = "My grandmother keeps her silver spoons in the top drawer of the kitchen."
 CUP = "The cup (blue) and the plate (white) were on the table."
-
-
-def _shown(text: str, layer: int, head: int, query: int, key: int) -> Example:
-    cell = {"map_head": head, "map_query": query, "map_key": key}
-    return Example(text, {"layer": layer} | cell)
-
-
-# Of all 270 heads one of the best at its look on the sentence, and the cell that shows the look.
-EXAMPLES = {
-    "induction": _shown(ALICE, 17, 5, 19, 8),  # the second `a` at `red`
-    "previous": _shown(KEEPER, 16, 0, 3, 2),
-    "same": _shown(RIVER, 5, 6, 17, 3),
-    "bracket": _shown(CUP, 1, 5, 10, 8),
-    "first": _shown(SPOONS, 18, 8, 5, 0),
-}
+EXAMPLES = OF_HEADS | {"bracket": of_head(CUP, 1, 5, 10, 8)}
 
 
 @dataclass(frozen=True, eq=False)
