@@ -7,6 +7,7 @@ from ui.pages.quiz import PAGE, places, question, question_set
 from ui.pages.quiz.view import view
 from ui.parts import links, prose, questions
 from ui.parts.charts import download
+from ui.settings.server import server
 from ui.words.text import t
 
 with page.frame(PAGE) as frame:
@@ -23,6 +24,8 @@ with page.frame(PAGE) as frame:
         with stage, st.container(key="quiz_stage"):
             if here.done:
                 question_set.summary(here)
+            elif server().recorded:
+                question.on_card(here)
             else:
                 questions.offer(lambda: question.worded(here.question))
                 asked, predicted = question.worded(here.question), here.answer
@@ -41,9 +44,12 @@ with page.frame(PAGE) as frame:
                 if predicted is not None:
                     question.bars(here.question)
         with beside:
-            question_set.choose_set()
-            st.caption(t("quiz.hint"))
-            st.html(question_set.board(here))  # below what makes it longer
+            if server().recorded:
+                question_set.choose_in_copy(here)
+            else:
+                question_set.choose_set()
+                st.caption(t("quiz.hint"))
+                st.html(question_set.board(here))  # below what makes it longer
             table = question_set.table(here)  # now, in the language of the page
             download(lambda: table, "quiz.csv")
         frame.view = here

@@ -200,12 +200,12 @@ def tokens(number: str) -> str:
     return t("guess.token" if number == "1" else "guess.tokens", n=number)
 
 
-def ask(make: Callable[[View], Question | None], view: View) -> None:
+def ask(make: Callable[[View], Question | None], view: View, *, comes: bool = False) -> None:
     """Offer a page's question before its answer, and let a lecturer put it to a class.
 
     A quiet button beside the number asks it; it comes by itself where the reader wants to be asked
-    first. Nothing is asked in the story or a lecture, where somebody speaks. The browser remembers
-    the answer; it moves the control and shows the gap by itself.
+    first (`comes`). Nothing is asked in the story or a lecture, where somebody speaks. The browser
+    remembers the answer; it moves the control and shows the gap by itself.
     """
     s, question = state.settings(), make(view)
     if question is None:
@@ -214,7 +214,7 @@ def ask(make: Callable[[View], Question | None], view: View) -> None:
     if s["stop"] or s["lecture"]:
         return
     shown = asdict(replace(question, of_class=None))
-    shown["comes"] = s["ask"]
+    shown["comes"] = comes or s["ask"]
     shown["hides"] = [f".st-key-{css(key)}" for key in question.hides]
     shown["texts"] = {name: t(f"guess.{name}") for name in BUTTONS}
     script = asset("cover.js") + asset("drawn.js") + asset("guess.js")

@@ -1,5 +1,6 @@
 """One question of the quiz: its words, its choices, its pictures and their data."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -8,7 +9,7 @@ import streamlit as st
 from mla_engine import figures, quiz
 from mla_engine.claims import Figure
 from mla_engine.lazy import LazyModule
-from ui.pages.quiz.view import UNVOTED
+from ui.pages.quiz.view import UNVOTED, View
 from ui.parts import charts, questions, statements
 from ui.parts.charts import map_words
 from ui.parts.control import control
@@ -83,6 +84,16 @@ def worded(question: quiz.Question) -> questions.Question:
         why=statements.typeset(t(f"quiz.{question.kind}_tells{case}", **_facts(question))),
         texts="quiz.predicted_",
     )
+
+
+def on_card(here: View) -> None:
+    """Ask it in the browser alone, as a static copy does: what is answered is not counted."""
+    asked = worded(here.question)
+    st.html(title(asked))
+    maps(here.question)
+    key = f"quiz_{here.seed}_{here.question.kind}"
+    card = replace(asked, key=key, asks=t("quiz.predict"))
+    questions.ask(lambda _: card, here, comes=True)
 
 
 def title(asked: questions.Question) -> str:

@@ -52,6 +52,14 @@ def choose_set() -> None:
     st.button(t("quiz.again"), on_click=begin, width="stretch")
 
 
+def choose_in_copy(here: View) -> None:
+    """Draw what a static copy has in their place: the numbers of its questions."""
+    numbers = range(1, len(here.questions) + 1)
+    label = t("quiz.progress")
+    control("quiz_number", widget="segmented_control", label=label, options=numbers, write=str)
+    st.caption(t("quiz.of_copy"))
+
+
 def listen(here: View) -> None:
     """Take a clicker's keys: forward reveals first, with a prediction or without, then goes on."""
     bridge.listen("quiz_keys", on_step=partial(step, here))
