@@ -75,7 +75,7 @@ def main() -> None:
         record.record(apps, store.again, told, record.jobs(given.lang, given.pages))
         playwright = running.enter_context(sync_playwright())
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
-        taken = partial(stills.take, browser, apps[0], given.pages)
+        taken = partial(stills.take, browser, apps[0], given.lang, given.pages)
         made = site.write(store, given.out, taken, ways)
     seconds, size = time.monotonic() - began, made.n_bytes / 1e6
     print(f"\n{made.addresses} views, {made.files} files, {size:.1f} MB, {seconds:.0f} s")

@@ -8,6 +8,7 @@ from typing import Any
 
 from ui.server.scripts import FRAME, OF_PAGE, STATIC, scripts
 from ui.settings.page import HOME
+from ui.settings.shared import LANGUAGES
 from ui.words.text import catalogue
 
 TITLE = "MLA Explorer"
@@ -27,19 +28,37 @@ STYLE = """
 
 @dataclass(frozen=True)
 class Still:
-    """What a page says and shows as it begins.
+    """What a page says and shows as it begins, in a language.
 
     Args:
         page: by name.
         title: its heading.
         says: its first sentence.
         picture: the name of the file of its picture, below the copy's address.
+        lang: the language's code.
     """
 
     page: str
     title: str
     says: str
     picture: str
+    lang: str = "en"
+
+    @property
+    def place(self) -> str:
+        """Where its page lies below the copy's address."""
+        return place(self.page, self.lang)
+
+    @property
+    def name(self) -> str:
+        """What the browser's tab says."""
+        name = catalogue()[f"{self.page}.link"][self.lang]
+        return TITLE if self.page == HOME else f"{name} · {TITLE}"
+
+
+def place(page: str, lang: str) -> str:
+    """Return where a page lies; from one of another language the script goes to the page's own."""
+    return "".join(f"{one}/" for one in (lang, page) if one not in ("en", HOME))
 
 
 def document(still: Still, told: dict[str, Any], url: str) -> str:
@@ -50,12 +69,12 @@ def document(still: Still, told: dict[str, Any], url: str) -> str:
         told: what the script needs before it has the index.
         url: the copy's address; "" where it is not known.
     """
-    up = "./" if still.page == HOME else "../"
+    up = "../" * still.place.count("/") or "./"
     text = (STATIC / "index.html").read_text("utf-8")
     text = re.sub(r"<!--\s*Machine-readable.*?/>", "", text, flags=re.DOTALL)
     text = re.sub(r"<noscript>.*?</noscript>", "", text, flags=re.DOTALL)
     text = re.sub(r"<title>.*?</title>", lambda _: _head(still, url, up), text)
-    text = text.replace('="./', f'="{up}')
+    text = text.replace('="./', f'="{up}').replace('<html lang="en"', f'<html lang="{still.lang}"')
     data = json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")
     ours = f'<script type="application/json" id="copy">{data}</script>\n'
     ours += f'    <script src="{up}replay.js"></script>\n'
@@ -69,21 +88,24 @@ def document(still: Still, told: dict[str, Any], url: str) -> str:
 
 def _head(still: Still, url: str, up: str) -> str:
     """Return the title, and what a search engine and a preview of the link show."""
-    name = catalogue()[f"{still.page}.link"]["en"]
-    title = TITLE if still.page == HOME else f"{name} · {TITLE}"
-    place = f"{url}/{'' if still.page == HOME else f'{still.page}/'}" if url else ""
+    title, address = still.name, f"{url}/{still.place}"
     picture = f"{url}/{still.picture}" if url else f"{up}{still.picture}"
     tags = {
         "og:title": title,
         "og:description": still.says,
         "og:type": "website",
         "og:image": picture,
-    } | ({"og:url": place} if place else {})
+    } | ({"og:url": address} if url else {})
     lines = [f"<title>{html.escape(title)}</title>"]
     lines += [f'<meta name="description" content="{html.escape(still.says)}">']
     lines += [f'<meta property="{key}" content="{html.escape(one)}">' for key, one in tags.items()]
     lines += ['<meta name="twitter:card" content="summary_large_image">']
-    lines += [f'<link rel="canonical" href="{html.escape(place)}">'] if place else []
+    if url:
+        lines += [f'<link rel="canonical" href="{html.escape(address)}">']
+        lines += [
+            f'<link rel="alternate" hreflang="{lang}" href="{url}/{place(still.page, lang)}">'
+            for lang in LANGUAGES
+        ]
     return "\n    ".join([*lines, f"<style>{STYLE}</style>"])
 
 

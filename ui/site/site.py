@@ -3,14 +3,14 @@
 import json
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ui import ASSETS
 from ui.server.scripts import STATIC
-from ui.settings.page import HOME
 from ui.site import frontend, pack
 from ui.site.html import Still, document
+from ui.site.html import place as place_of
 from ui.site.index import FORMAT, index
 from ui.site.store import Store
 
@@ -74,12 +74,15 @@ def write(
     found = index(store, files, ways.app, ways.source)
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     (made / "index.json").write_text(text, "utf-8")
-    told = {"format": FORMAT, "lang": "en", "app": ways.app, "source": ways.source}
-    told |= {"texts": found["texts"]}
-    for still in taken(made):
-        place = made if still.page == HOME else made / still.page
-        place.mkdir(exist_ok=True)
-        (place / "index.html").write_text(document(still, told, ways.url), "utf-8")
+    told = {"format": FORMAT, "app": ways.app, "source": ways.source, "texts": found["texts"]}
+    every = list(taken(made))
+    for still in every:
+        same = (one for one in every if one.page == still.page)
+        said = {one.lang: asdict(one) | {"tab": one.name} for one in same}
+        place = made / still.place
+        place.mkdir(parents=True, exist_ok=True)
+        own = told | {"lang": still.lang, "page": place_of(still.page, "en"), "stills": said}
+        (place / "index.html").write_text(document(still, own, ways.url), "utf-8")
         shutil.copyfile(STATIC / ICON, place / ICON)  # asked for beside each page
     frontend.copy(made)
     shutil.copyfile(ASSETS / SCRIPT, made / SCRIPT)

@@ -1,6 +1,7 @@
 """The first sentence and the picture of every page, taken in a browser."""
 
 from collections.abc import Iterable, Iterator
+from itertools import product
 from pathlib import Path
 
 from playwright.sync_api import Browser
@@ -19,20 +20,22 @@ BARE = """
 """
 
 
-def take(browser: Browser, app: str, pages: Iterable[str], folder: Path) -> Iterator[Still]:
+def take(
+    browser: Browser, app: str, languages: Iterable[str], pages: Iterable[str], folder: Path
+) -> Iterator[Still]:
     """Open these pages of a running app, write their pictures, and yield what each says."""
     (folder / FOLDER).mkdir(parents=True, exist_ok=True)
     page = browser.new_page(viewport=WINDOW, color_scheme="light", reduced_motion="reduce")
     page.set_default_timeout(PATIENCE_MILLISECONDS)
-    for name in pages:
-        page.goto(address.link(app, name, {"lang": "en"}))
+    for lang, name in product(languages, pages):
+        page.goto(address.link(app, name, {"lang": lang}))
         settle(page)
         title = page.locator("h1").first.inner_text()
         said = page.locator(STATEMENT)
         says = said.first.inner_text() if said.count() else title
         page.add_style_tag(content=BARE)
         settle(page)
-        picture = f"{FOLDER}/{name}.jpg"
+        picture = f"{FOLDER}/{name}_{lang}.jpg"
         page.screenshot(path=folder / picture, type="jpeg", quality=QUALITY)
-        yield Still(name, title, " ".join(says.split()), picture)
+        yield Still(name, title, " ".join(says.split()), picture, lang)
     page.close()
