@@ -29,6 +29,22 @@
     return { page: path, query: location.search };
   }
 
+  document.addEventListener("readystatechange", () => { // before the front end's script runs
+    if (told.lang !== "en") { // a page of another language: the address says so, as the app's do
+      const query = new URLSearchParams(location.search);
+      query.set("lang", told.lang);
+      history.replaceState(null, "", `${root.pathname}${told.page}?${query}${location.hash}`);
+    }
+    const says = told.stills[lang()];
+    const still = document.querySelector("#still");
+    if (!says || lang() === told.lang || !still) return;
+    document.title = says.tab;
+    document.documentElement.lang = lang();
+    still.querySelector("h1").textContent = says.title;
+    still.querySelector("p").textContent = says.says;
+    still.querySelector("img").src = new URL(says.picture, root);
+  }, { once: true });
+
   function line(text) { // one line above all else, with the ways to the live app
     document.querySelector("#copy-says")?.remove();
     const note = document.createElement("p");
@@ -181,7 +197,7 @@
     opened(page, query, carried) { // a link: what it brings along counts only where that was recorded
       const whole = address(page, query);
       if (whole in this.index.files) return whole;
-      const own = query.get("lang") ?? (query.size ? "en" : told.lang);
+      const own = query.get("lang") ?? "en";
       const bare = address(page, new Map([["lang", own]]));
       this.lost = !carried && query.size > Number(query.has("lang"));
       return bare in this.index.files ? bare : address(page, new Map());
@@ -239,13 +255,17 @@
     }
 
     event(id, said) { // of a component: a block of the scene, a step in the presenter's window
-      const own = parts(this.here)[1].get("lang") ?? "en";
+      const now = parts(this.here)[1];
+      const own = now.get("lang") ?? "en";
       const told = [said].flat().map((one) => one?.value ?? one);
       const name = [said].flat()[0]?.event;
       if (id.includes("story_stage") && Number.isInteger(told[0])) return this.index.story[own][told[0] - 1];
       if (name === "open" && told[0] in this.index.insides) {
         const [page, query] = parts(this.index.insides[told[0]]);
-        return address(page, query.set("lang", own));
+        query.set("lang", own);
+        const same = new Map([...query, ["variant", now.get("variant")]].filter(([, text]) => text));
+        return [same, query].map((one) => address(page, one)).find((one) => one in this.index.files)
+          ?? address(page, query);
       }
       return null;
     }

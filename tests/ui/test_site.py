@@ -10,12 +10,19 @@ from streamlit.proto.ButtonGroup_pb2 import ButtonGroup
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
+from tests.ui.screen import component
+from ui import ROOT
+from ui.frame import story
 from ui.server.scripts import STATIC
-from ui.settings.page import Page
+from ui.settings.page import HOME, Page
+from ui.settings.parsers import as_text
+from ui.settings.rooms import PAGES
+from ui.settings.shared import LANGUAGES
 from ui.site import frontend, pack
 from ui.site.html import Still, document
+from ui.site.index import index
 from ui.site.protocol import FIELDS, LENGTH, Control, Run, Session
-from ui.site.record import Recorder, own_of, step_of, views
+from ui.site.record import Recorder, jobs, own_of, step_of, views
 from ui.site.store import Press, Store, address_of, parts_of
 from ui.streamlit_internals import ForwardMsg
 
@@ -112,6 +119,31 @@ def test_a_page_names_what_a_preview_and_a_search_engine_show():
     assert '="../' not in home
 
 
+def test_a_page_has_an_address_of_its_own_in_each_language():
+    still = Still("kv_cache", "标题", "一句话。", "stills/kv_cache.jpg", "zh")
+    text = document(still, {}, "https://example.org/mla")
+    assert still.place == "zh/kv_cache/"
+    assert '<html lang="zh">' in text
+    assert "<title>KV 缓存 · MLA Explorer</title>" in text
+    assert 'src="../../replay.js"' in text
+    assert 'hreflang="en" href="https://example.org/mla/kv_cache/"' in text
+    assert 'rel="canonical" href="https://example.org/mla/zh/kv_cache/"' in text
+    assert Still("overview", "", "", "", "zh").place == "zh/"
+
+
+def test_the_quiz_of_a_copy_is_asked_in_the_browser_alone(opened, monkeypatch):
+    monkeypatch.setenv("MLA_RECORDED", "1")
+    at = opened("pages/quiz.py", quiz_number="10")
+    card = component(at, "guess")
+    assert card["comes"]
+    assert len(card["answers"]) == len(card["told"]) > 1
+    assert card["told"][card["right"]] != card["told"][card["right"] - 1]
+    (numbers,) = (one for one in at.button_group if one.key == "quiz_number:en")
+    assert numbers.options == [str(number) for number in range(1, 11)]
+    assert not at.radio
+    assert not {button.label for button in at.button} & {"Reveal", "Next", "Back", "Summary"}
+
+
 def test_the_front_end_is_left_without_what_no_page_draws():
     names = {name.partition("/")[2].partition(".")[0] for name in frontend.needed()}
     assert {"index", "PlotlyChart", "BidiComponent", "MaterialSymbols-Rounded"} <= names
@@ -179,3 +211,43 @@ def test_what_is_offered_is_chosen_once_and_what_is_crossed_together():
     views(app, Page(name="rope", group="check", order=1, crossed=(("a", "c"),)), {})
     assert "rope?a=2&c=2" in app.opened
     assert "rope?b=2&c=2" not in app.opened
+    app = Offering()
+    views(app, Page(name="rope", group="check", order=1, crossed=(("a", "b", "c"),)), {})
+    assert {one for one in app.opened if one.count("=") == 3} == {
+        f"rope?a=2&b={b}&c=2" for b in "23"
+    }
+    assert app.opened >= {"rope?a=2&b=2", "rope?b=2&c=2"}
+
+
+class Noting:
+    """A recorder that keeps only which addresses were opened; every scene has one block, S."""
+
+    def __init__(self):
+        self.opened = set()
+
+    def open(self, page, query):
+        self.opened.add(address_of(page, query))
+        return SimpleNamespace(controls=list, blocks=lambda: ["S"])
+
+
+def test_every_step_link_and_block_leads_to_what_is_recorded(tmp_path):
+    app = Noting()
+    for job in jobs(LANGUAGES, PAGES):
+        job(app)
+    files = dict.fromkeys(app.opened, "file")
+    found = index(Store(tmp_path / "store.db"), files, "", "")
+    of_sidebar = {file.stem for file in (ROOT / "pages").glob("*.py")} | {HOME}
+    for lang, said in (("en", ""), ("zh", "lang=zh")):
+        steps = found["story"][lang]
+        assert len(steps) == len(story.steps())
+        assert set(steps) <= app.opened
+        assert {f"{page}?{said}" for page in of_sidebar} <= app.opened
+        for link in (link for page in PAGES.values() for link in page.links):
+            values = {name: as_text(value) for name, value in link.values.items()}
+            assert address_of(link.page, values | own_of(lang)) in app.opened
+        beside = {"lang": lang} if said else {}
+        block = {"map_tensor": "S", "variant": "kda"} | beside
+        assert address_of("attention_maps", block) in app.opened
+        assert address_of("kv_cache", beside) in app.opened
+    assert found["insides"]["S"] == "attention_maps?map_tensor=S"
+    assert found["insides"]["shelf"] == "kv_cache?"

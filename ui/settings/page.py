@@ -83,7 +83,8 @@ class Page:
         snippet: template and values of the snippet that makes the numbers of a view.
         links: other pages that it leads to.
         recorded: of the shared settings that it has, which values a static copy has; as `Setting`.
-        crossed: groups of settings that a static copy has in every combination.
+        crossed: groups of settings, and of buttons by their keys, that a static copy has in every
+            combination, chosen in this order.
         uploads: whether it takes files of its visitors; one of sizes takes a config.json anyway.
     """
 

@@ -5,6 +5,7 @@ names its run, by a name of LENGTH letters; the first also says whose session it
 `assets/replay.js` takes the same for granted, with the numbers of FIELDS.
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -126,6 +127,15 @@ class Run:
                 found[own.id] = Control(key, kind, own)
         return list(found.values())
 
+    def blocks(self) -> list[str]:
+        """The blocks of the overview's scene, by their codes; of another page none."""
+        for message in self.read():
+            component = message.delta.new_element.bidi_component
+            if component.id.endswith("-scene"):
+                (told,) = json.loads(component.json)
+                return [one["code"] for one in told["blocks"]]
+        return []
+
 
 class Session:
     """A browser's session without a browser."""
@@ -141,6 +151,7 @@ class Session:
             origin=self._app,
             subprotocols=["streamlit"],
             max_size=LARGEST,
+            open_timeout=PATIENCE_SECONDS,
             proxy=None,
         )
         self._socket = self._open.enter_context(asked)

@@ -1,22 +1,23 @@
 """Opens every page of a running app, and what its controls lead to, and keeps the messages.
 
 A control is chosen where the page begins, and what it offers later at the first view that does;
-those that a page names as `crossed` are chosen together.
+those that a page names as `crossed` are chosen together, one after the other.
 """
 
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from queue import Empty, Queue
 from threading import Thread
 from urllib.request import urlopen
 
-from mla_engine import SYMBOLS
 from ui.frame import story
 from ui.parts.scene import card
 from ui.settings.page import HOME, Page
 from ui.settings.parsers import as_text
 from ui.settings.rooms import PAGES
+from ui.settings.sizes import SMALL_VARIANT
 from ui.site.protocol import Control, Run, Session
 from ui.site.store import Press, Query, Store, address_of
 
@@ -83,7 +84,8 @@ def views(recorder: Recorder, page: Page, query: Query) -> None:
     done = {address_of(page.name, query)}
     while todo:
         query, names = todo.pop(0)
-        found = filter(chosen, recorder.open(page.name, query).controls())
+        found = list(filter(chosen, recorder.open(page.name, query).controls()))
+        found.sort(key=lambda one: one.kind == "button")  # a button may lead where a setting does
         for control, said in [(one, said) for one in found for said in one.options or [""]]:
             new = (control.key, said) not in seen
             seen.add((control.key, said))
@@ -109,9 +111,10 @@ def name_of(control: Control) -> str:
 
 
 def _crossed(page: Page, names: tuple[str, ...], control: Control) -> bool:
-    together = {*names, name_of(control)}
-    fresh = name_of(control) not in names
-    return fresh and any(together <= {*group} for group in page.crossed)
+    """Tell whether a group has it behind all that was chosen."""
+    name = name_of(control)
+    before = [{*group[: group.index(name)]} for group in page.crossed if name in group]
+    return any({*names} <= those for those in before)
 
 
 def own_of(lang: str) -> Query:
@@ -138,10 +141,17 @@ def steps(recorder: Recorder, own: Query) -> None:
         recorder.open(*step_of(number, own))
 
 
-def around(recorder: Recorder, own: Query) -> None:
-    """Record what a click on a block of the scene opens, and the choice of the language."""
-    for code in (*SYMBOLS, card.SHELF):
-        recorder.open(*inside_of(code, own))
+def scene(recorder: Recorder, own: Query) -> None:
+    """Record what a click on a block of the overview's scene opens, of each variant."""
+    recorder.open(*inside_of(card.SHELF, own))
+    for code in PAGES[HOME].variants:
+        variant = own if code == SMALL_VARIANT else {"variant": code} | own
+        for block in recorder.open(HOME, variant).blocks():
+            recorder.open(*inside_of(block, variant))
+
+
+def language(recorder: Recorder, own: Query) -> None:
+    """Record the choice of the language."""
     for control in recorder.open(HOME, own).controls():
         if name_of(control) == "lang":
             other = next(one for one in control.options if one != control.said)
@@ -164,7 +174,7 @@ def jobs(languages: Iterable[str], pages: Iterable[str]) -> list[Job]:
     made: list[Job] = []
     for lang in languages:
         own = own_of(lang)
-        made += [lambda r, own=own: steps(r, own), lambda r, own=own: around(r, own)]
+        made += [partial(job, own=own) for job in (steps, scene, language)]
         for page in map(PAGES.__getitem__, names):
             made.append(lambda r, page=page, own=own: (views(r, page, own), links(r, page, own)))
     return made

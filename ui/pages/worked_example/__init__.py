@@ -36,6 +36,7 @@ PAGE = Page(
     settings=joined(SETTINGS, own.SETTINGS),
     sizes=False,
     lecture=("we_variant", "we_step"),
+    crossed=(("we_step", "we_previous", "we_next"),),
     mend=mend,
     code=code,
     snippet=snippet,
