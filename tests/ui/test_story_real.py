@@ -30,8 +30,8 @@ def says(at: AppTest, step: Step) -> bool:
     return step.say["en"] in [written.value for written in at.markdown]
 
 
-def test_the_second_chapter_is_told_of_it_and_each_step_in_both_languages():
-    assert [REAL[n - 1].chapter for n in SHOWN] == [2, 2, 2]
+def test_the_first_two_chapters_are_told_of_it_and_each_step_in_both_languages():
+    assert [REAL[n - 1].chapter for n in SHOWN] == [1, 1, 2, 2, 2]
     assert [step.chapter for step in REAL] == [step.chapter for step in PLAIN]
     for step in REAL:
         assert all(step.say[lang] and step.note[lang] for lang in LANGUAGES)
@@ -116,19 +116,26 @@ def theirs(fetched):
             hook.remove()
         odds = found.logits[0, -1].softmax(-1)
         pieces = [cut.decode([one]) for one in ids[0].tolist()]
-        return (
-            pieces,
-            torch.stack(found.attentions)[:, 0],
-            lambda word: odds[cut(word).input_ids[0]],
-        )
+        words = cut.batch_decode([[one] for one in range(len(odds))])
+        odds = dict(zip(words, odds.tolist(), strict=True))
+        return pieces, torch.stack(found.attentions)[:, 0], odds
 
     return run
 
 
-def test_what_the_first_steps_say_is_what_transformers_computes(theirs):
-    looks, heads, before = (REAL[n - 1] for n in SHOWN)
-    pieces, maps, odds = theirs(looks.own["text"])
-    assert f"{100 * odds(' apple'):.3g} %" in looks.note["en"]
+def test_what_the_first_chapter_says_is_what_transformers_computes(theirs):
+    for number, word in zip(SHOWN, (" apple", " hat"), strict=False):
+        _, _, odds = theirs(REAL[number - 1].own["text"])
+        assert max(odds, key=odds.get) == word
+        assert f"“{word.strip()}” with {100 * odds[word]:.3g} %" in REAL[number - 1].say["en"]
+    _, _, odds = theirs(REAL[SHOWN[1] - 1].own["text"].rpartition(". Then ")[2])
+    assert max(odds, key=odds.get) == " car"
+    assert f"“car”, with {100 * odds[' car']:.3g} %" in REAL[SHOWN[1] - 1].note["en"]
+
+
+def test_what_the_second_chapter_says_is_what_transformers_computes(theirs):
+    looks, heads, before = (REAL[n - 1] for n in SHOWN[2:])
+    pieces, maps, _ = theirs(looks.own["text"])
     at = {name: looks.own[f"map_{name}"] for name in ("head", "query", "key")}
     assert (pieces[at["query"]], pieces[at["key"]]) == (" red", " apple")
     share = maps[looks.own["layer"], at["head"], at["query"], at["key"]].item()
@@ -144,9 +151,9 @@ def test_what_the_first_steps_say_is_what_transformers_computes(theirs):
 
 
 def test_what_the_notes_say_of_heads_that_are_taken_away(theirs):
-    text = REAL[SHOWN[0] - 1].own["text"]
+    text = REAL[SHOWN[2] - 1].own["text"]
     looking, finding = theirs(text, without=(16, 0)), theirs(text, without=(17, 5))
     notes = " ".join(REAL[n - 1].note["en"] for n in TOLD)
     assert f"{100 * looking[1][17, 5, 20, 9]:.3g} %" in notes
     for _, _, odds in (looking, finding):
-        assert f"{100 * odds(' apple'):.3g} %" in notes
+        assert f"{100 * odds[' apple']:.3g} %" in notes
