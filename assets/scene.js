@@ -47,6 +47,9 @@ class Scene {
     this.draw();
     this.move(before && !still() ? MOVE : 0);
     this.tell(this.blocks.find((block) => block.code === data.first));
+    if (before || !data.opening || !unseen()) return;
+    this.opening = new Opening(this);
+    document.fonts.ready.then(() => this.opening.begin());
   }
 
   get kind() {
@@ -79,6 +82,7 @@ class Scene {
   }
 
   draw() { // everything anew, to be placed by `place`
+    this.opening?.end();
     const { blocks, pictures } = this.data;
     this.picture = pictures[this.kind];
     const { width, height, boxes, curves, cut } = this.picture;

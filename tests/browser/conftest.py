@@ -17,6 +17,7 @@ from ui.parts.real_layer import DEMO
 ROOT = Path(__file__).parents[2]
 PROJECTOR: ViewportSize = WIDE
 Show = Callable[..., Page]
+SEEN = "try { sessionStorage.mlaOpening = true; } catch { /* about:blank */ }"
 UNANSWERED = Path(__file__).with_name("unanswered.js")
 
 expect.set_options(timeout=patience.MILLISECONDS)
@@ -54,13 +55,22 @@ def demo(project: Path) -> Path:
 
 
 def new_context(
-    browser: Browser, viewport: ViewportSize = PROJECTOR, locale: str = "en-US"
+    browser: Browser,
+    viewport: ViewportSize = PROJECTOR,
+    locale: str = "en-US",
+    *,
+    first_visit: bool = False,
 ) -> BrowserContext:
-    """Open a browser context whose pages know what they have asked the server."""
+    """Open a browser context whose pages know what they have asked the server.
+
+    They have seen the overview's opening, unless it is the first visit.
+    """
     context = browser.new_context(viewport=viewport, locale=locale)
     context.set_default_timeout(patience.MILLISECONDS)
     context.set_default_navigation_timeout(patience.MILLISECONDS)
     context.add_init_script(path=UNANSWERED)
+    if not first_visit:
+        context.add_init_script(SEEN)
     return context
 
 

@@ -10,7 +10,7 @@ from mla_engine.figures import symbol_parts
 from ui import asset
 from ui.parts import motion, prose
 from ui.parts.maps.run import Run
-from ui.parts.scene import card, still
+from ui.parts.scene import card, opening, still
 from ui.parts.scene.layout import TALL, WIDE, picture, places
 from ui.parts.scene.scene import Scene
 from ui.parts.scene.tensors import Tensor
@@ -19,7 +19,7 @@ from ui.settings.visit import visit
 from ui.words.numbers import amount, count
 from ui.words.text import safe, t, tensor
 
-SCRIPTS = "svg.js", "scene_parts.js", "scene.js"
+SCRIPTS = "svg.js", "scene_parts.js", "opening.js", "scene.js"
 STYLES = "scene.css", "scene_picture.css"
 
 
@@ -67,6 +67,7 @@ def data(scene: Scene, made: Run | None, alt: str) -> dict[str, Any]:
         "shelf": _shelf(scene),
         "told": list(visit().blocks),
         "hall": state.settings()["lecture"],
+        "opening": opening.piles(scene) if state.query().keys() <= {"lang"} else None,
     }
 
 
@@ -112,7 +113,7 @@ def _each(scene: Scene) -> str:
 def _words(scene: Scene) -> dict[str, Any]:
     """Return all that is written in and under the picture."""
     shown, every = len(scene.words), len(scene.model.words)
-    names = "token", "play", "pause", "shelf", "go", "torn"
+    names = "token", "play", "pause", "skip", "shelf", "go", "torn"
     return {name: t(f"scene.{name}") for name in names} | {
         "part": t("scene.part", shown=shown, all=count(every)) if shown < every else "",
         "number": amount(scene.cached),

@@ -1,6 +1,7 @@
 """The scene's content: a layer of a model in one variant, run over a text's first words."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -36,7 +37,7 @@ class Scene:
     @cached_property
     def tensors(self) -> list[Tensor]:
         """Those of the chosen variant."""
-        return tensors(self.model.form, self.shapes)
+        return self.tensors_of(self.model.variant)
 
     @cached_property
     def every(self) -> list[list[Tensor]]:
@@ -45,11 +46,12 @@ class Scene:
 
     def _variants(self) -> Iterator[list[Tensor]]:
         for variant in self.model.variants:
-            try:
-                shapes = self._shapes(variant)
-            except ValueError:  # the chosen one is refused before
-                continue
-            yield tensors(mechanisms.form_of(variant).symbols, shapes)
+            with suppress(ValueError):  # the chosen one is refused before
+                yield self.tensors_of(variant)
+
+    def tensors_of(self, variant: str) -> list[Tensor]:
+        """Return those of a variant of these sizes, or raise ValueError where there is none."""
+        return tensors(mechanisms.form_of(variant).symbols, self._shapes(variant))
 
     def _shapes(self, variant: str) -> dict[str, tuple[int, ...]]:
         form = mechanisms.form_of(variant).symbols
