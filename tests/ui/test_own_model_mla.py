@@ -2,12 +2,16 @@
 
 import shutil
 
+import numpy as np
 import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
+from mla_engine.figures.atlas import SHADES
+from mla_engine.language_model.text_heads import KINDS
 from tests.checkpoints.texts import folder_of
 from tests.ui.controls import control
+from tests.ui.pages.test_atlas import HEADS, REAL, TEXT, ids_of, maps_of, names_of, tiles_of
 from ui.engine import real_layer, real_mla, whole_model
 from ui.engine.real_layer import RealLayer
 
@@ -38,6 +42,17 @@ def test_a_press_lets_it_read_the_same_text(opened, with_mla):
     assert app.session_state["settings"]["source"] == with_mla
     control(app, "reader").set_value("real").run()
     assert dict(app.session_state["settings"]) == before
+
+
+@pytest.mark.parametrize("page", [REAL, HEADS])
+def test_all_its_heads_are_drawn_and_named(opened, with_mla, models, page):
+    app, folder = opened(page, source=with_mla, text=TEXT), models / with_mla
+    assert not app.error
+    ids, names = ids_of(folder), names_of(folder)
+    hues, shares = tiles_of(app, len(ids))
+    by_row = maps_of(folder, ids).transpose(1, 0, 2, 3).reshape(-1, len(ids), len(ids))
+    np.testing.assert_allclose(shares, by_row, atol=0.5 / SHADES + 1e-5)
+    assert hues.tolist() == [["", *KINDS].index(name) for name in names.T.ravel()]
 
 
 def test_where_it_is_not_there_nothing_is_offered(opened, own_model):

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+)
 
 from mla_engine.figures.atlas import NONE, SHADES
 from mla_engine.language_model.text_heads import KINDS, repeats
@@ -78,7 +84,7 @@ def ids_of(folder: str, text: str = TEXT) -> list[int]:
 
 def maps_of(folder: str, ids: list[int]) -> np.ndarray:
     """Every layer's maps [layers,h,t,s], by transformers."""
-    model = LlamaForCausalLM.from_pretrained(folder, attn_implementation="eager")
+    model = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager")
     with torch.no_grad():
         run = model(torch.tensor([ids]), output_attentions=True)
     return torch.stack(run.attentions)[:, 0].double().numpy()
@@ -92,7 +98,7 @@ def scores(maps: np.ndarray, ids: list[int], kind: str) -> list[np.ndarray]:
 
 def names_of(folder: str) -> np.ndarray:
     """The kind of each head on random tokens said twice, "" for none."""
-    words = LlamaConfig.from_pretrained(folder).vocab_size
+    words = AutoConfig.from_pretrained(folder).vocab_size
     texts = repeats(words).tolist()
     runs = [(maps_of(folder, ids), ids) for ids in texts]
     found = {kind: [row for run in runs for row in scores(*run, kind)] for kind in KINDS}

@@ -222,6 +222,7 @@ def test_headings_controls_and_the_badge_are_in_the_readers_language(shown, demo
     english, chinese = shown(), shown(lang="zh")
     headings = [
         "Which heads look at words, and which at places",
+        "All heads of the model on this text",
         "From logits to attention",
         "What is cached for each token",
         "How many directions each head uses",

@@ -123,7 +123,15 @@ class Kind:
         return {part.code: size(part.n_bytes) for part in parts}
 
 
-class Grouped(Kind):
+class Compared(Kind):
+    """A layer whose heads are drawn beside those of all layers."""
+
+    def listen(self) -> None:
+        """Take clicks on the maps, and on a head among those of all layers."""
+        maps.controls.listen(self.maps, parts_atlas.clicks(self.view.loaded, self.view.chosen))
+
+
+class Grouped(Compared):
     """A layer that keeps keys and values: its maps."""
 
     def lead(self) -> tuple[str, str]:
@@ -146,16 +154,12 @@ class Grouped(Kind):
             atlas.section(self.view)
         super().below()
 
-    def listen(self) -> None:
-        """Take clicks on the maps, and on a head among those of all layers."""
-        maps.controls.listen(self.maps, parts_atlas.clicks(self.view.loaded, self.view.chosen))
-
     def gap(self) -> str:
         """Return the key of the text on what is not shown: it has no latent."""
         return "no_latent"
 
 
-class Latent(Kind):
+class Latent(Compared):
     """A layer of MLA: heads of content and of position, what is cached, matrices, other layers."""
 
     def lead(self) -> tuple[str, str]:
@@ -218,10 +222,12 @@ class Latent(Kind):
         charts.show(fig, "real:shares", alt=alt, data=lambda: rows, file="heads.csv")
 
     def below(self) -> None:
-        """Draw the way from logits to attention, what is cached, the matrices, other layers."""
-        self.draw_parts()
+        """Draw all heads of the model, how logits become attention, the cache, other layers."""
         if self.view.measured is None:
+            self.draw_parts()
             return
+        atlas.section(self.view)
+        self.draw_parts()
         st.subheader(t("real_models.latents_title"), anchor=False)
         cached(self.view, "c_KV", "k_R")
         matrices(self.view)

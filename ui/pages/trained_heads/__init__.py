@@ -14,7 +14,7 @@ from ui.pages.trained_heads.real import RealView
 from ui.pages.trained_heads.view import View
 from ui.parts import real_sentences
 from ui.parts.snippet import Code
-from ui.settings.page import Functions, Note, Page, Recipe, joined
+from ui.settings.page import ANY_LAYER, Functions, Note, Page, Recipe, joined
 
 OF_KIND = {
     "content": cuts.without_content,
@@ -73,7 +73,8 @@ PAGE = Page(
     settings={name: replace(one, another_model=True) for name, one in OWN.items()},
     sizes=False,
     opens=partial(real_sentences.opens, real.EXAMPLES),
-    real_layers="grouped",
+    mechanisms=("grouped", "latent"),
+    real_layers=ANY_LAYER,
     every_kind=True,
     lecture=("th_head", "th_step", "layer", "map_head"),
     mend=mend,

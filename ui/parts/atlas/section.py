@@ -18,6 +18,8 @@ from ui.settings import state
 from ui.words.numbers import count, size
 from ui.words.text import t
 
+WITH_MAPS = {"grouped"}, {"latent"}  # all of whose layers look at every token before
+
 
 def all_heads(loaded: RealLayer, s: SimpleNamespace) -> Found | None:
     """Return what all heads of a model do on the text; None where a sentence said why not.
@@ -32,7 +34,7 @@ def all_heads(loaded: RealLayer, s: SimpleNamespace) -> Found | None:
         CheckpointError, MemoryBudgetError, FullError: as `real_layer.inputs`.
     """
     plan = real_layer.plan(loaded)
-    if set(plan.mechanisms) != {"grouped"} or plan.config.sinks:
+    if set(plan.mechanisms) not in WITH_MAPS or plan.config.sinks:
         prose.note(t("atlas.mixed"))
         return None
     if loaded.activations:
