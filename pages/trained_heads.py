@@ -21,13 +21,10 @@ with page.frame(PAGE) as frame:
             prose.refused(refusal)
         else:
             real.lead(whole)
-        text, who = st.columns([11, 6], gap="medium")
-        with text:
-            real.sentence()
-        with who:
-            reader.choice()
+            real.all_heads(whole)
+        real.text()
         if whole:
-            real.draw(whole)
+            real.one_head(whole)
     else:
         prose.title(t("trained_heads.title"))
         reader.choice()

@@ -229,3 +229,8 @@ def test_an_old_link_of_the_made_up_language_opens_with_it(opened, own_model):
         app = opened(HEADS, **link)
         assert app.title[0].value.startswith("Cut off a head"), link
     assert app.title[0].value != opened(HEADS).title[0].value
+
+
+def test_number_and_picture_stand_before_the_text(opened, own_model):
+    drawn = [element.type for element in opened(HEADS).main]
+    assert drawn.index("title") < drawn.index("plotly_chart") < drawn.index("text_area")

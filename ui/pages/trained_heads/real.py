@@ -10,7 +10,7 @@ from mla_engine.language_model.real import load_real
 from mla_engine.language_model.text_heads import KINDS, repeat_scores, scores
 from ui.engine import real_layer, real_model
 from ui.engine.real_layer import RealLayer
-from ui.parts import atlas, maps, prose, real_sentences
+from ui.parts import atlas, maps, prose, reader, real_sentences
 from ui.parts import real_layer as real_layer_parts
 from ui.parts.atlas import Found
 from ui.parts.links import follow, name
@@ -82,10 +82,22 @@ def lead(shown: RealView) -> None:
     prose.lead(number, line)
 
 
-def sentence() -> None:
-    """Draw the text that the app's own model reads, and five that show something."""
-    if real_model.reads():
+def all_heads(shown: RealView) -> None:
+    """Draw the map of every head of the model."""
+    if shown.found:
+        atlas.draw(shown.found, shown.head, state.chosen(REAL))
+
+
+def text() -> None:
+    """Draw who reads; beside it the text of the app's own model, and five that show something."""
+    if not real_model.reads():
+        reader.choice()
+        return
+    sentence, who = st.columns([11, 6], gap="medium")
+    with sentence:
         real_sentences.text(EXAMPLES, then=_at_the_strongest)
+    with who:
+        reader.choice()
 
 
 def _at_the_strongest() -> None:
@@ -96,10 +108,8 @@ def _at_the_strongest() -> None:
         state.change(map_query=int(query), map_key=int(key))
 
 
-def draw(shown: RealView) -> None:
-    """Draw all heads, and below them the chosen one with what it does on this text."""
-    if shown.found:
-        atlas.draw(shown.found, shown.head, state.chosen(REAL))
+def one_head(shown: RealView) -> None:
+    """Draw the chosen head large, and what it does on this text."""
     large, side = st.columns([16, 9], gap="medium")
     with large:
         prose.say(maps.words.large(shown.maps))

@@ -43,7 +43,7 @@ SETTINGS = {
 
 
 def draw(found: Found, chosen: Head, s: SimpleNamespace) -> None:
-    """Draw the map of every head, and say what is coloured; `chosen` is framed.
+    """Draw the map of every head, `chosen` framed; below it what is coloured, and the choice.
 
     Args:
         found: at least one kind of look.
@@ -51,10 +51,6 @@ def draw(found: Found, chosen: Head, s: SimpleNamespace) -> None:
         s: the settings of Real models, as a page hands them in, by their short names.
     """
     kind = _shown(found, s.kind)
-    with st.container(horizontal=True, gap="medium"):
-        control("real_kind", options=[ALL, *found.here.kinds], shown=kind)
-        control("real_order")
-    prose.say(_said(found, kind))
     order, (layers, heads) = _order(found, kind, s.order), found.shape
     place = {
         (layer, head): layer * heads + head for layer in range(layers) for head in range(heads)
@@ -74,6 +70,10 @@ def draw(found: Found, chosen: Head, s: SimpleNamespace) -> None:
     rows = partial(_rows, found)
     with st.container(key="atlas"):  # which a phone moves sideways
         charts.show(fig, f"chart:{NAME}", alt=alt, data=rows, file="all_heads.csv", clicks=NAME)
+    prose.say(_said(found, kind))
+    with st.container(horizontal=True, gap="medium"):
+        control("real_kind", options=[ALL, *found.here.kinds], shown=kind)
+        control("real_order")
 
 
 def open_head(found: Found, s: SimpleNamespace, cell: Mapping[str, float]) -> None:
