@@ -77,10 +77,10 @@ def scored(folder, name="mla"):
 def test_the_scores_of_every_head_are_drawn_and_can_be_taken_away(trained, opened, downloads):
     at = opened(PAGE, th_head="1.0")
     found = scored(trained)
-    chart = drawn(at, "head: layer.number")
+    chart = drawn(at, "layer and head")
     wanted = found.table.numpy().reshape(4, -1).T
     np.testing.assert_allclose(chart.values(0, "z"), wanted, rtol=1e-6)
-    assert chart.layout["xaxis"]["ticktext"] == ["0.0", "0.1", "1.0", "1.1"]
+    assert chart.layout["xaxis"]["ticktext"] == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
     table = csv(downloads["trained_heads_scores.csv"])
     np.testing.assert_allclose(table[list(found.kinds)].to_numpy(), wanted.T, rtol=1e-6)
 
@@ -96,7 +96,7 @@ def test_named_heads_are_told_and_the_others_are_mixed(trained, opened, monkeypa
     scores = replace(found, table=found.table.new_tensor(table))
     monkeypatch.setattr(run, "scores", lambda _model: scores)
     at = opened(PAGE)
-    assert "previous word: 0.1; induction: 1.0." in prose(at)
+    assert "previous word: L0 H1; induction: L1 H0." in prose(at)
     assert at.selectbox(key="th_head:en").value == "0.1"  # the strongest look to a previous word
     assert "layer 1, head 0: induction" in at.selectbox(key="th_head:en").options
 
@@ -222,7 +222,7 @@ def test_the_training_is_drawn_step_by_step(trained, opened):
     assert loss.values(0, "x").tolist() == list(STEPS[1:])
     assert loss.values(0, "y").tolist() == list(LOSSES)
     scores = head_scores(snapshots[1], run.ASKED, run.SEED).table.numpy()
-    drawn_scores = drawn(at, "head: layer.number").values(0, "z")
+    drawn_scores = drawn(at, "layer and head").values(0, "z")
     np.testing.assert_allclose(drawn_scores, scores.reshape(4, -1).T, rtol=1e-6)
 
 

@@ -26,7 +26,7 @@ def test_another_model_stands_beside_with_the_same_cut(trained, opened, download
         for name, place in (("whole", 0), ("cut", 1)):
             wanted = [100 * changes[task][place] for task in TASKS]
             assert chart.values(f"{code.upper()}, {name}", "x") == pytest.approx(wanted)
-    tables = [chart for chart in charts(at) if chart.axis("x") == "head: layer.number"]
+    tables = [chart for chart in charts(at) if chart.axis("x") == "layer and head"]
     for table, code in zip(tables, cut, strict=True):
         wanted = scored(trained, code).table.numpy().reshape(4, -1).T
         np.testing.assert_allclose(table.values(0, "z"), wanted, rtol=1e-6)
