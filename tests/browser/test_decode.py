@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 SMALL = (
     "preset=small&d_model=64&n_heads=4&n_kv_heads=2&d_head=16&d_value=16&d_latent_kv=32"
-    "&d_latent_q=48&d_rope=8"
+    "&d_latent_q=48&d_rope=8&dec_ways=all"
 )
 PER_TOKEN = [4 * n for n in (2 * 4 * 16, 2 * 2 * 16, 2 * 16, 40, 40, 4 * 40, 40 + 16)]
 

@@ -65,7 +65,13 @@ BLOCKS = PooledIndexConfig(**vars(replace(INDEXED, d_rope=0, rope=None)), poolin
 KDA = DeltaConfig(d_model=48, n_heads=6, d_head=8, d_value=10, d_decay=8, d_gate=8)
 PROMPT, STEP, HEADS, SEED = 16, 3, 4, 5
 CONTEXT = PROMPT + STEP - 1  # tokens before the step
-LINK = SMALL | {"dec_prompt": "16", "dec_step": "3", "dec_heads": "4", "seed": "5"}
+LINK = SMALL | {
+    "dec_prompt": "16",
+    "dec_step": "3",
+    "dec_heads": "4",
+    "seed": "5",
+    "dec_ways": "all",
+}
 
 
 @dataclass(frozen=True)
@@ -225,7 +231,7 @@ def test_with_an_indexer_the_title_tells_what_a_step_reads(seen):
 def test_below_the_choice_a_step_reads_all_and_its_full_length_is_told(
     unrun, opened, preset, tokens, layers, tick
 ):
-    at = opened(PAGE, preset=preset, dec_heads="1")
+    at = opened(PAGE, preset=preset, dec_heads="1", dec_ways="all")
     context = 8 + 4 - 1
     turn = next(n for n in range(1, 10**4) if 128 * n + 576 * min(n, 2048) < 576 * n)
     said = statement(at)
@@ -245,6 +251,17 @@ def test_below_the_choice_a_step_reads_all_and_its_full_length_is_told(
 def test_an_index_key_wider_than_the_latent_never_saves_reading(unrun, opened):
     at = opened(PAGE, **LINK | {"d_latent_kv": "2", "d_rope": "4"}, variant="dsa")
     assert statement(at).endswith("with these sizes DSA never reads less")
+
+
+def test_it_opens_with_mha_to_mla_and_the_chosen_one(unrun, opened):
+    link = {name: value for name, value in LINK.items() if name != "dec_ways"}
+    first = ["MHA", "GQA, g = 3", "MQA", "MLA, absorbed"]
+    for variant, chosen in {"mla_absorbed": [], "csa": ["CSA, chosen entries"]}.items():
+        at = opened(PAGE, **link, variant=variant)
+        rows = component(at, "growing")["rows"]
+        assert [row["name"] for row in rows] == [*first, *chosen]
+    control(at, "dec_ways").set_value("all").run()
+    assert [row["name"] for row in component(at, "growing")["rows"]] == list(WAYS)
 
 
 def test_blocks_are_as_wide_as_the_bytes_of_their_tokens(shown):

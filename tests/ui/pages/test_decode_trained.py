@@ -83,7 +83,7 @@ def test_another_writer_can_be_chosen(opened):
 
 @pytest.mark.parametrize("step", [1, 4])
 def test_every_cache_holds_what_its_model_keeps_of_so_many_words(opened, downloads, step):
-    at = opened(PAGE, sentence=TEXT, dec_step=str(step))
+    at = opened(PAGE, sentence=TEXT, dec_step=str(step), dec_ways="all")
     picture, tokens = component(at, "growing"), 5 + step
     assert [row["name"] for row in picture["rows"]] == list(WAYS)
     assert [row["bytes"] for row in picture["rows"]] == [4 * each for _, each in WAYS.values()]

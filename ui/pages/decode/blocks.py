@@ -32,7 +32,8 @@ def dial(model: Model) -> Dial:
 
 
 def controls(model: Model) -> None:
-    """Draw the choice of how fast the picture plays; a clicker's keys step."""
+    """Draw the choice of what is drawn and how fast it plays; a clicker's keys step."""
+    control("dec_ways")
     control("dec_speed")
     bridge.listen("dec_keys", on_step=dial(model).move, moves=True)
 
@@ -40,7 +41,7 @@ def controls(model: Model) -> None:
 def draw(view: View) -> None:
     """Draw the caches after every step; the browser moves from one to the next."""
     steps = range(1, view.room + 1)
-    held = {code: [view.held_bytes(code, step) for step in steps] for code in view.ways}
+    held = {code: [view.held_bytes(code, step) for step in steps] for code in view.drawn}
     motion.show(
         "growing",
         "blocks",

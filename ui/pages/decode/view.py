@@ -19,12 +19,14 @@ from ui.words.text import t
 PROMPTS = tuple(2**n for n in range(11))
 WRITTEN = 16  # words that a trained model writes: all of them are drawn
 FIRST_STEP = 4
+FIRST = ("mha", "gqa", "mqa", "mla_absorbed")
 
 SETTINGS = {
     "dec_step": Setting(FIRST_STEP, whole(1, 32)),
     "dec_prompt": Setting(8, power_of_two(1, 2**10), "select_slider"),
     # Heads to run; 0 is as many as take a moment.
     "dec_heads": Setting(0, whole(0, 128), "select_slider"),
+    "dec_ways": Setting("four", one_of("four", "all"), "segmented_control"),
     "dec_speed": Setting("normal", one_of("slow", "normal", "fast"), "segmented_control"),
 }
 
@@ -107,6 +109,12 @@ class View:
         """The chosen variant, if it keeps keys and values themselves; else empty."""
         code = self.model.variant
         return code if code in self.ways and self.ways[code].cache == "kv" else ""
+
+    @property
+    def drawn(self) -> list[str]:
+        """The ways whose caches are drawn: from MHA to MLA and the chosen one, or all."""
+        first = (*FIRST, self.model.variant)
+        return [code for code in self.ways if self.chosen.ways == "all" or code in first]
 
     def cost(self, code: str, *, run: bool = False) -> Cost:
         """Return the cost of this step for the whole layer, or for the heads that are run."""
