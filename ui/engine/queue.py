@@ -75,7 +75,8 @@ class Queue(Line):
         """Wait for a turn and hold it for the block; a turn within a turn is part of it.
 
         Args:
-            whole: the work is one short piece that must not be interrupted, as it is timed.
+            whole: the work is one short piece that is not interrupted: it is timed, or of many
+                small operations, before each of which to look at the clock would take long.
 
         Raises:
             FullError: too many wait.

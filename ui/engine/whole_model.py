@@ -179,7 +179,8 @@ def written(
     Raises:
         FullError, MemoryBudgetError: in the engine's words.
     """
-    return _in_turn(_written, key(), ids, count, temperature, seed, progress)
+    model()
+    return _written(key(), ids, count, temperature, seed, progress)
 
 
 def _in_turn(work: Callable[P, R], *arguments: P.args) -> R:
@@ -233,8 +234,9 @@ def _fresh_scores(own: Key) -> HeadScores:
 def _written(
     own: Key, ids: Ids, count: int, temperature: float, seed: int, progress: Callable
 ) -> Ids:
-    found = []
-    for step in generate(_model(own), torch.tensor([ids]), count, temperature, seed):
-        found.append(int(step.token))
+    steps, found = generate(_model(own), torch.tensor([ids]), count, temperature, seed), []
+    while len(found) < count:
+        with queue.turn(whole=bool(found)):  # a piece is short, and to pause in it doubles its time
+            found.append(int(next(steps).token))
         progress(len(found))
     return tuple(found)

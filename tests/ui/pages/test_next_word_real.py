@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import streamlit as st
 import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
@@ -120,6 +121,20 @@ def test_words_are_written_as_transformers_writes_them(opened, theirs):
     (said,) = (h.proto.body for h in at.get("html") if "pre-wrap" in h.proto.body)
     more = html.unescape(re.search(r"<strong>(.*?)</strong>", said, re.DOTALL)[1])
     assert more == theirs.written(run.ids, 5)
+
+
+def test_writing_on_can_be_stopped(opened, own_model, monkeypatch):
+    def interrupted(_ids, _count, _temperature, progress):
+        progress(1)
+        st.stop()  # as where a reader's click ends a run
+
+    monkeypatch.setattr("ui.engine.whole_model.written", interrupted)
+    at = opened(PAGE, lm_more="20")
+    assert [bar.text for bar in at.progress] == ["Written through the cache: 1 of 20 pieces"]
+    pressed(at, "lm_stop")
+    assert "lm_more" not in at.query_params
+    assert not at.progress
+    assert box(at).value == OPENED.text
 
 
 def test_caches_are_counted_by_the_formulas(opened, theirs):

@@ -15,6 +15,7 @@ from ui.engine import whole_model
 from ui.pages.language_model.bars import ROOM, ROW
 from ui.pages.language_model.real.view import View, said
 from ui.parts import charts, links, prose
+from ui.settings import state
 from ui.settings.page import Link
 from ui.words.numbers import count, share
 from ui.words.text import listed, safe, t
@@ -146,15 +147,18 @@ def written(view: View) -> None:
     """Draw what the model writes on through its cache, piece by piece."""
     if not view.more:
         return
-    bar, told = st.empty(), t("language_model.writing", all=count(view.more))
+    bar, ending = st.empty(), st.empty()
+    every, stop = count(view.more), partial(state.change, lm_more=0)
+
+    def progress(done: int) -> None:
+        if done == 1:
+            ending.button(t("language_model.stop"), key="lm_stop", on_click=stop)
+        bar.progress(done / view.more, t("language_model.writing", done=count(done), all=every))
+
     temperature = view.temperature if view.drawn else 0.0
-    found = whole_model.written(
-        view.ids,
-        view.more,
-        temperature,
-        progress=lambda done: bar.progress(done / view.more, told),
-    )
+    found = whole_model.written(view.ids, view.more, temperature, progress=progress)
     bar.empty()
+    ending.empty()
     own, every = (view.model.config.text(list(ids)) for ids in (view.ids, view.ids + found))
     more = every[len(own) :]
     parts = (html.escape("\n".join(map(drawn, text.split("\n")))) for text in (view.text, more))
