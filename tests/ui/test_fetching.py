@@ -2,13 +2,18 @@
 
 import asyncio
 import logging
+import shutil
 import sys
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
+from mla_engine.language_model.real import load_real
+from mla_engine.language_model.text_heads import repeat_scores
 from tests.attacks.server import wait_until
-from ui.engine import real_model
+from tests.ui.conftest import OWN
+from ui.engine import real_model, whole_model
 from ui.server import real_model as server_side
 from ui.server.real_model import fetch
 
@@ -71,6 +76,18 @@ def test_it_is_made_in_the_servers_folder_and_not_made_again(folder, monkeypatch
     command(monkeypatch, "sys.exit('made again')")
     fetched()
     assert not real_model.failed()
+
+
+def test_its_heads_are_named_before_anybody_asks(folder, own_saved, monkeypatch):
+    monkeypatch.setattr("ui.engine.real_model.NAMES", OWN)
+    shutil.copytree(own_saved, folder)
+    fetched()
+    found = whole_model._fresh_scores.peek(whole_model.key())
+    theirs = repeat_scores(load_real(own_saved))
+    assert torch.equal(found.table, theirs.table)
+    (folder / "config.json").write_text("{")
+    fetched()  # of which the page tells
+    assert whole_model.key() is None
 
 
 def test_the_one_with_mla_is_made_of_it_and_not_made_again(folder, monkeypatch):

@@ -4,10 +4,11 @@ import asyncio
 import logging
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
+from contextlib import suppress
 
 from mla_engine.checkpoints.real_model import BUSY
 from ui import ROOT
-from ui.engine import real_mla, real_model
+from ui.engine import real_mla, real_model, whole_model
 from ui.settings.server import server
 
 LOG = logging.getLogger(__name__)
@@ -16,7 +17,7 @@ OF_MLA = (sys.executable, "-m", "mla_engine.checkpoints.real_mla")
 
 
 async def fetch(proved: asyncio.Event) -> None:
-    """Fetch it if that is set and it is not there, and make the one with MLA of it.
+    """Fetch it if that is set and it is not there, name its heads, and make the one with MLA of it.
 
     Why one cannot be made is a line of the log, once.
     """
@@ -30,9 +31,21 @@ async def fetch(proved: asyncio.Event) -> None:
             failed = await _made(*COMMAND, str(folder))
         finally:
             real_model.end(failed=failed)
-    if folder.exists() and not (with_mla := real_mla.folder()).exists():
+    if folder.exists():
         await proved.wait()
-        await _made(*OF_MLA, str(with_mla), str(folder))
+        await asyncio.to_thread(_name_heads)
+        if not (with_mla := real_mla.folder()).exists():
+            await _made(*OF_MLA, str(with_mla), str(folder))
+
+
+def _name_heads() -> None:
+    """Read it, and score its heads, before anybody asks; visitors' work goes first in the queue.
+
+    Why it cannot be read is told where it is asked for.
+    """
+    with suppress(ValueError):
+        if own := whole_model.key():
+            whole_model.fresh_scores(own)
 
 
 async def _made(*command: str) -> bool:
