@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from ui.engine import real_layer
+from ui.engine import real_layer, real_model
 from ui.frame import page
 from ui.pages.trained_heads import PAGE, answers, head_map, heads, real, training
 from ui.pages.trained_heads.view import view
@@ -13,13 +13,13 @@ from ui.words.text import t
 
 with page.frame(PAGE) as frame:
     shown, whole = None, None
-    if real_layer.chosen():
+    if real_layer.chosen() or real_model.reads():
         prose.title(t("trained_heads.real_title"))
         try:
             whole = real.view()
         except ValueError as refusal:
             prose.refused(refusal)
-        else:
+        if whole:
             real.lead(whole)
             real.all_heads(whole)
         real.text()

@@ -52,12 +52,16 @@ class RealView:
         return self.loaded.layer, self.maps.head
 
 
-def view() -> RealView:
-    """Return the view of the present settings; a model of somebody else waits for a button.
+def view() -> RealView | None:
+    """Return the view of the present settings; None where the text or the layer is not read.
+
+    Why is told above the title. Of a model of somebody else all heads wait for a button.
 
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
+    if real_layer.chosen() is None:
+        return None
     shown = maps_of.chosen(state.chosen(MAPS))
     return RealView(shown, atlas.all_heads(shown.model.layer, state.chosen(REAL)))
 
