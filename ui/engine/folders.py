@@ -11,6 +11,7 @@ from pathlib import Path
 from mla_engine.checkpoints import CheckpointError
 from ui import ROOT
 from ui.settings.server import server
+from ui.settings.visit import once_per_run
 
 APP = ROOT
 NO_PATH = (OSError, RuntimeError, ValueError)  # too long, a loop, no such user, a zero byte
@@ -49,6 +50,16 @@ def is_folder(name: str) -> bool:
     with suppress(*NO_PATH):  # a refusal is a ValueError
         return inside(name).is_dir()
     return False
+
+
+@once_per_run
+def written(name: str) -> int:
+    """Return when a file, or the last one of a folder, was written; 0 where there is none."""
+    with suppress(*NO_PATH):
+        place = inside(name)
+        files = place.iterdir() if place.is_dir() else [place]
+        return max((file.stat().st_mtime_ns for file in files), default=0)
+    return 0
 
 
 def _readable(path: Path) -> bool:

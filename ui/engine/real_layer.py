@@ -43,6 +43,7 @@ class RealLayer:
     layer: int
     text: str = ""
     activations: str = ""  # a file with the layer's inputs, in the place of the text
+    written: int = 0  # when its folder was, so that nothing is kept of another in its place
 
     @property
     def weights(self) -> "RealLayer":
@@ -62,7 +63,8 @@ def named() -> RealLayer | None:
     if not (source and page.real_layers):
         return None
     text = s["text"] or t("real_layer.example")
-    return RealLayer(source, s["revision"], s["layer"], text, s["activations"])
+    written = folders.written(source)
+    return RealLayer(source, s["revision"], s["layer"], text, s["activations"], written)
 
 
 def place(loaded: RealLayer) -> Place:

@@ -171,6 +171,16 @@ def test_best_first_a_click_opens_the_head_at_its_strongest_look(opened, own_mod
     assert any(f"comes from {layer}.{head} (" in line for line in said(app))
 
 
+def test_a_folder_of_another_shape_in_its_place_is_read(opened, own_model):
+    opened(HEADS, text=TEXT)
+    config = LlamaConfig.from_pretrained(own_model, num_attention_heads=4, num_hidden_layers=18)
+    LlamaForCausalLM(config).save_pretrained(own_model)
+    app = opened(HEADS, text=TEXT)
+    ids = ids_of(own_model)
+    by_row = maps_of(own_model, ids).transpose(1, 0, 2, 3).reshape(-1, len(ids), len(ids))
+    np.testing.assert_allclose(tiles_of(app, len(ids))[1], by_row, atol=0.5 / SHADES + 1e-5)
+
+
 def test_in_order_of_layers_a_click_opens_what_stands_there(opened, own_model, heard):
     opened(REAL, text=TEXT)
     found = changed(heard["on_cell"], {"x": 11.5, "y": 3.5})

@@ -9,7 +9,7 @@ from typing import Any
 from mla_engine.checkpoints import CheckpointError
 from mla_engine.checkpoints.errors import usable
 from mla_engine.lazy import LazyModule
-from ui.engine.folders import inside
+from ui.engine.folders import inside, written
 from ui.settings.server import server
 
 constants = LazyModule("huggingface_hub.constants")
@@ -50,6 +50,7 @@ class Place:
         free, ours = is_folder or self.as_owner, server()
         bounds = {"quota_bytes": ours.disk_quota_gib, "hourly_bytes": ours.downloads_gib}
         given = {"name": name, "revision": self.revision, "is_folder": is_folder, "root": str(root)}
+        given["written"] = written(name) if is_folder else 0  # another in its place is opened anew
         return given | {n: None if free else int(gib * GIB) for n, gib in bounds.items()}
 
     @property
