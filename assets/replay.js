@@ -33,6 +33,7 @@
     if (told.lang !== "en") { // a page of another language: the address says so, as the app's do
       const query = new URLSearchParams(location.search);
       query.set("lang", told.lang);
+      for (const icon of document.querySelectorAll("link[rel~=icon]")) icon.href = icon.href; // whole
       history.replaceState(null, "", `${root.pathname}${told.page}?${query}${location.hash}`);
     }
     const says = told.stills[lang()];

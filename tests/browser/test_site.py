@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.attacks.server import App, logged, own_ports, running, wait_until
 from tests.browser.conftest import new_context
-from tests.browser.waiting import settle, until
+from tests.browser.waiting import settle, until, walk
 from ui.frame.story import steps
 from ui.settings.page import HOME
 from ui.site import record, site
@@ -23,8 +23,9 @@ from ui.site.store import Store, address_of
 pytestmark = pytest.mark.browser
 LIVE = "https://live.example.org/mla"
 PLACE = "some/where"  # below the file server's own address
-PAGES = HOME, "kv_cache", "notation", "language_model", "attention_maps"
+PAGES = HOME, "kv_cache", "notation"
 STEPS = 3
+ROUNDED = 2  # of 255: round corners that are drawn once more after a page's first are off by 1
 WIDE, PHONE = {"width": 1280, "height": 720}, {"width": 390, "height": 844}
 
 
@@ -52,7 +53,9 @@ def folder(app: App, tmp_path_factory: pytest.TempPathFactory) -> Path:
     recorder.press(HOME, {}, chosen["variant"], "MHA")
     language = next(one for one in run.controls() if record.name_of(one) == "lang")
     recorder.press(HOME, {}, language, "中文")
+    recorder.open(*record.inside_of("q", {"variant": "mha"}))
     stills = [Still(page, f"Title of {page}", "What it says.", "stills/none.jpg") for page in PAGES]
+    stills.append(Still(HOME, "标题", "一句话。", "stills/none.jpg", "zh"))
     site.write(store, root / PLACE, lambda _: stills, site.Ways(app=LIVE))
     (root / PLACE / "stills").mkdir()
     Image.new("RGB", (1200, 630)).save(root / PLACE / "stills/none.jpg")
@@ -78,9 +81,9 @@ def context(chromium: Browser):
     context.close()
 
 
-@pytest.fixture
-def reader(context, served: str) -> Iterator[Page]:
-    """A page of the copy's reader, who asks nobody else and gets no error."""
+@pytest.fixture(scope="module")
+def tab(context, served: str) -> Page:
+    """A page of the copy's reader; what he asks of others, and errors, are noted in `wrong`."""
     page, wrong = context.new_page(), []
     page.on("console", lambda told: wrong.append(told.text) if told.type == "error" else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))
@@ -88,8 +91,22 @@ def reader(context, served: str) -> Iterator[Page]:
         "request", lambda asked: wrong.append(asked.url) if foreign(asked.url, served) else None
     )
     page.wrong = wrong
-    yield page
-    page.close()
+    return page
+
+
+@pytest.fixture
+def reader(tab: Page) -> Iterator[Page]:
+    """The page of the copy's reader, who asks nobody else and gets no error."""
+    tab.bring_to_front()  # a page behind another draws no frames, and never comes to rest
+    tab.set_viewport_size(WIDE)
+    yield tab
+    assert tab.wrong == []
+
+
+@pytest.fixture(scope="module")
+def live(context) -> Page:
+    """A page of the app itself."""
+    return context.new_page()
 
 
 def foreign(url: str, served: str) -> bool:
@@ -100,18 +117,10 @@ def path_of(page: str, query: dict[str, str]) -> str:
     return f"{'' if page == HOME else page}?{urlencode(query)}".rstrip("?")
 
 
-def shown(page: Page, address: str, size: dict) -> None:
-    page.set_viewport_size(size)
-    page.emulate_media(reduced_motion="reduce")  # no way on which a picture could be taken
-    page.goto(address)
-    settle(page)
-    expect(page.locator("#still")).to_have_count(0)
-
-
 def differing(*pages: Page) -> tuple | None:
-    """Return where two pages differ; None where not a pixel does."""
+    """Return where two pages differ by more than what is rounded; None where not a pixel does."""
     shots = [Image.open(io.BytesIO(page.screenshot())).convert("RGB") for page in pages]
-    return ImageChops.difference(*shots).getbbox()
+    return ImageChops.difference(*shots).point(lambda by: by > ROUNDED).getbbox()
 
 
 VIEWS = [
@@ -123,16 +132,22 @@ VIEWS = [
 ]
 
 
-@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: address_of(*view) if view else "story")
-def test_a_view_is_the_live_page_to_the_pixel(view, size, reader, served, app, context):
+def test_a_view_is_the_live_page_to_the_pixel(view, reader, live, served, app):
     view = view or record.step_of(STEPS, {})
-    live = context.new_page()
-    shown(reader, f"{served}/{path_of(*view)}", size)
-    shown(live, f"{app.url}/{path_of(*view)}", size)
-    assert until(reader, lambda: differing(reader, live), lambda box: box is None) is None
-    live.close()
-    assert reader.wrong == []
+    for page, address in ((reader, served), (live, app.url)):
+        page.emulate_media(reduced_motion="reduce")  # no way on which a picture could be taken
+        page.bring_to_front()
+        page.set_viewport_size(WIDE)
+        walk(page, f"{address}/{path_of(*view)}")
+        settle(page)
+    expect(reader.locator("#still")).to_have_count(0)
+    for size in (WIDE, PHONE):
+        for page in (reader, live):
+            page.bring_to_front()
+            page.set_viewport_size(size)
+            settle(page)
+        assert until(reader, lambda: differing(reader, live), lambda box: box is None) is None
 
 
 def test_a_choice_changes_the_page_and_its_address_and_back_undoes_it(reader, served):
@@ -158,7 +173,32 @@ def test_a_choice_changes_the_page_and_its_address_and_back_undoes_it(reader, se
     reader.go_back()
     reader.wait_for_url(f"{served}/")
     expect(lead).to_have_text(before, use_inner_text=True)
-    assert reader.wrong == []
+
+
+def test_a_page_of_another_language_says_so_before_and_after_it_is_drawn(reader, context, served):
+    bare = context.browser.new_context(java_script_enabled=False).new_page()
+    bare.goto(f"{served}/zh/")
+    expect(bare.locator("html")).to_have_attribute("lang", "zh")
+    expect(bare.locator("h1")).to_have_text("标题")
+    bare.context.close()
+    reader.goto(f"{served}/zh/")
+    reader.wait_for_url(f"{served}/?lang=zh")
+    settle(reader)
+    expect(reader.locator("h1").first).to_contain_text("注意力")
+
+
+def test_a_block_of_the_scene_opens_what_was_recorded_for_it(reader, served):
+    walk(reader, f"{served}/?variant=mha")
+    settle(reader)
+    for part, page in ((".block[data-code=q]", "attention_maps"), (".shelves", "kv_cache")):
+        reader.locator(f".scene {part}").first.press("Enter")
+        reader.wait_for_url(f"{served}/{page}**")
+        settle(reader)
+        if page == "attention_maps":
+            assert "map_tensor=q" in reader.url
+            assert "variant=mha" in reader.url
+        walk(reader, f"{served}/?variant=mha")
+        settle(reader)
 
 
 def test_the_story_goes_on_by_the_clicker_and_gives_back_what_was(reader, served):
@@ -176,7 +216,6 @@ def test_the_story_goes_on_by_the_clicker_and_gives_back_what_was(reader, served
     reader.locator(".st-key-story_leave").get_by_role("button").click()
     reader.wait_for_url(f"{served}/notation")
     settle(reader)
-    assert reader.wrong == []
 
 
 def test_what_was_not_recorded_goes_back_with_one_line(reader, served):
@@ -192,7 +231,6 @@ def test_what_was_not_recorded_goes_back_with_one_line(reader, served):
     reader.goto(f"{served}/notation/?notation_of=cached&lang=zh")
     settle(reader)
     expect(says).to_contain_text("此副本没有录下这个画面。")
-    assert reader.wrong == []
 
 
 def test_before_any_script_a_page_says_what_it_shows(context, served):
