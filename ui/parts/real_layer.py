@@ -10,6 +10,7 @@ from ui.engine.real_layer import RealLayer
 from ui.parts.control import control
 from ui.settings import state
 from ui.settings.opening import opened_with
+from ui.settings.server import server
 from ui.settings.visit import visit
 from ui.words.numbers import count, size
 from ui.words.text import refusal, safe, t
@@ -129,13 +130,12 @@ def layer_beside(loaded: RealLayer) -> None:
     """Draw the layer close to a picture: a widget of its own, as a key stands once on a page."""
     key, last = f"layer_beside:{state.settings()['lang']}", real_layer.plan(loaded).n_layers - 1
     st.session_state[key] = loaded.layer
-    st.number_input(
-        t("real_layer.layer", last=last),
-        min_value=0,
-        max_value=last,
-        key=key,
-        on_change=lambda: state.change(layer=st.session_state[key]),
-    )
+    taken = {"key": key, "on_change": lambda: state.change(layer=st.session_state[key])}
+    label = t("real_layer.layer", last=last)
+    if server().recorded:  # which has every layer at its place
+        st.select_slider(label, range(last + 1), **taken)
+    else:
+        st.number_input(label, min_value=0, max_value=last, **taken)
 
 
 def _limits(found: Plan) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from tests.ui.controls import control, controls, pressed
 from tests.ui.screen import charts, clicked, lead, plain, said
@@ -81,6 +81,15 @@ def test_the_layer_stands_beside_the_head(opened, own_model):
     control(app, "layer_beside").set_value(3).run()
     assert app.session_state["settings"]["layer"] == 3
     assert "of layer 3" in plain(lead(app)[1])
+
+
+def test_a_static_copy_offers_every_layer_and_head_by_name(opened, own_model, monkeypatch):
+    monkeypatch.setenv("MLA_RECORDED", "1")
+    app, sizes = opened(PAGE), LlamaConfig.from_pretrained(own_model)
+    every = {"layer_beside": sizes.num_hidden_layers, "map_head": sizes.num_attention_heads}
+    for name, count in every.items():
+        offered = app.select_slider(key=f"{name}:en").options
+        assert offered == [str(number) for number in range(count)]
 
 
 @pytest.mark.parametrize("text", ["Hi", "🙂🙃🙂🙃", "北京是中国的首都。", "a " * 900])

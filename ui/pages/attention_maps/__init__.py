@@ -34,7 +34,7 @@ SETTINGS = {
     ),
     # Heads to run; 0 is as many as take a moment.
     "map_run": Setting(0, parsers.whole(0, 128), "select_slider", "attention_maps.run_heads"),
-    "map_head": Setting(0, parsers.whole(0, 127), "number_input", recorded=range(4)),
+    "map_head": Setting(0, parsers.whole(0, 127), "number_input", recorded=range(9)),
     "map_causal": Setting(True, flag, "toggle", recorded=True),
     "map_temperature": Setting(
         1.0, number(0.1, 10), "select_slider", options=TEMPERATURES, write="{:g}".format
@@ -111,7 +111,10 @@ PAGE = Page(
     trained=True,
     opens=partial(real_sentences.opens, EXAMPLES),
     lecture=("map_head", "map_query"),
-    crossed=tuple((f"example_{task}", "map_head", "trained_layer") for task in TASKS),
+    crossed=(
+        *((f"example_{task}", "map_head", "trained_layer") for task in TASKS),
+        *((f"example_{name}", one) for name in EXAMPLES for one in ("map_head", "layer_beside")),
+    ),
     mend=nearest,
     code=ran,
     snippet=recipe,
