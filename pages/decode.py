@@ -30,13 +30,13 @@ with page.frame(PAGE) as frame:
     if shown:
         with picture:
             blocks.draw(shown)
-            if said := text.written(shown):
-                prose.note(said)
         if said := uneven.grows(shown):
             with st.container(key="dec_grows"):
                 prose.say(said)
-        prose.say(step.expand(shown))
         step.draw(shown)
+        if said := text.written(shown):
+            prose.note(said)
+        prose.say(step.expand(shown))
         prose.say(step.compared(shown))
         prose.say(statement.at_large(shown))
         prose.note(step.counted(shown))

@@ -29,7 +29,6 @@ with page.frame(PAGE) as frame:
             controls(shown)
             with st.container(key="quality_verdict"):
                 prose.say(verdict.findings(shown))
-            prose.note(verdict.caveat(shown))
         with picture, st.container(key="quality_picture"):
             if shown.caches:
                 curves.by_cache(shown)
@@ -50,5 +49,6 @@ with page.frame(PAGE) as frame:
         st.subheader(t("one_cache.title"), anchor=False)
         sections.later("one_cache", partial(one_cache.section, "quality"), one_cache.HEIGHTS)
         st.subheader(t("quality.section_runs"), anchor=False)
+        prose.note(verdict.caveat(shown))
         sections.later("quality_runs", partial(not_run, shown), (420, 420, 620))
     frame.view = shown

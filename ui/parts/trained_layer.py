@@ -17,14 +17,13 @@ from ui.settings.visit import visit
 from ui.words.numbers import count
 from ui.words.text import refusal, safe, t
 
-SHOWN = 60  # characters of a sentence below the title
 SHORT = 24  # words of an example: all of them are drawn in a picture that a hall can read
 LIGHT = 2  # of a task's loads, from the lightest
 TRIED = 50  # seeds among which the present text is looked for
 
 
 def badge() -> None:
-    """Say under the title which layer reads which sentence, or that weights are random."""
+    """Say under the title which layer reads, or that weights are random."""
     layer, page = trained_layer.chosen(), visit().page
     if not (page.trained and page.sizes) or real_layer.chosen():
         return
@@ -35,9 +34,7 @@ def badge() -> None:
     elif page.fresh_texts:
         st.caption(t("trained_layer.badge_fresh", layer=layer))
     else:
-        read = " ".join(trained_layer.words())
-        read = read if len(read) <= SHOWN else f"{read[:SHOWN]}…"
-        st.caption(t("trained_layer.badge", layer=layer, text=safe(read)))
+        st.caption(t("trained_layer.badge", layer=layer))
 
 
 def _seeded() -> str:

@@ -457,7 +457,7 @@ def test_the_sentences_say_what_is_counted_and_that_all_forms_agree(shown):
     _noise, counted = of_page(shown.at, "caption")
     assert "counted for a whole layer of 6 heads, one sequence, float32" in counted
     assert "with 4 of the heads on this machine's CPU (1 thread, float32)" in counted
-    _look, expand, step, agreement, compared, *rest = prose(shown.at)
+    _look, step, agreement, expand, compared, *rest = prose(shown.at)
     assert step == "**Step 3** as it was computed and run:"
     assert agreement == (
         "All three forms of MLA give the same output: none is further than **5e-07** from the "

@@ -217,7 +217,8 @@ def test_an_attention_opens_the_pages_of_its_inside_with_this_very_run(opened, c
         assert shown.selectbox(key="map_tensor:en").value == name
         shown = opened(f"pages/{there}.py", **run)
         said = html.unescape(" ".join(caption.value for caption in shown.caption))
-        assert f"layer {number}, reads “{TEXT}”" in said
+        assert f"A small trained model, layer {number}." in said
+        assert TEXT in {text for box in shown.text_area for text in (box.value, box.placeholder)}
         assert heads["th_head"] == f"{number}.{head}"
         assert (
             opened("pages/trained_heads.py", **heads).session_state["settings"]["th_variant"]

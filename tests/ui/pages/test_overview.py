@@ -137,7 +137,7 @@ def shows_figures(at: AppTest, config: Config, cached: int, mha: int) -> None:
     ]
     look, *doors, problem = prose(at)
     assert doors == [f"**{door}**" for door in DOORS]
-    assert look.startswith("A model reads tokens, words or parts of them. Its heads look back")
+    assert look.startswith("A model reads tokens, words or parts of them; what its heads need")
     assert problem.startswith("A model that writes token after token keeps the keys and values")
     tensors = re.findall(r"<span.*?</span>", problem)
     assert tensors == [tensor(code) for code in ("c_KV", "k_C", "v_C", "k_R", "q_C")]

@@ -69,6 +69,8 @@ def draw(view: View) -> None:
         with place:
             _table(side, titled=len(view.sides) > 1)
     with st.expander(t("trained_heads.meaning")):
+        for side in view.sides:
+            prose.say(_known(side))
         prose.say("\n".join(f"- {t(f'trained_heads.means_{kind}')}" for kind in SCORES))
 
 
@@ -100,7 +102,6 @@ def _table(side: Side, *, titled: bool) -> None:
         data=lambda: frame.assign(head=list(heads)),
         file=f"trained_heads_{name}.csv",
     )
-    prose.say(_known(side))
 
 
 def _named(side: Side) -> dict[str, str]:
@@ -122,7 +123,7 @@ def _row(kind: str) -> str:
 
 
 def _known(side: Side) -> str:
-    """Return the heads that have a name, by name."""
+    """Return the heads of a model that have a name, by name."""
     known = {}
     for layer, names in enumerate(side.scores.names()):
         for head, name in enumerate(names):
