@@ -1,17 +1,14 @@
-// The class in the browser. A tab asks the server what is new in its room, and waits for it: no page
-// runs meanwhile. A follower's tab then goes where the lecturer is, by the address alone, as the Back
-// button does; the lecturer's tab tells where it is. Questions, answers and their counts go the same
-// way. CSS, which stands before this, is the style of what it draws over the page.
+// The class in the browser. A follower's page is told what is new by follow.js, which also shows the
+// lecturer's page there. The lecturer's tab, and one that looks around on its own, ask the server and
+// wait for it: no page runs meanwhile. Questions, answers and their counts go the same way. CSS, which
+// stands before this, is the style of what it draws over the page.
 const SHELF = "mla-class"; // of the browser: the follower's token and answer, for one room
 const TAB = "mla-class-tab"; // of the tab: the lecturer's key, and whether the reader is on their own
 const AGAIN = 1000; // milliseconds after which what failed is tried again, up to twice as long
 const PATIENCE = 20000; // for an answer
 const MISSING = 60000; // for which a room that was there may come back
-const STEP = 2000; // between two tries to be where the lecturer is
-const TRIES = 3;
 const LEFT = 3000; // without a page that draws the class: the reader has left it
 const AROUND = ".st-key-waits { bottom: 4.5rem !important; } [data-testid=stMainBlockContainer] { padding-bottom: 6rem; }"; // the bar hides nothing
-const LIVE = "input, textarea, [role=slider], [role=radio], [role=combobox], [role=switch], .stButton button, .stButtonGroup button, .stSlider, .stSelectbox, .stNumberInput, .stCheckbox, .stPageLink a";
 
 const kept = (shelf, name) => {
   try {
@@ -29,7 +26,6 @@ const pause = (time) => new Promise((done) => { setTimeout(done, time); });
 const same = (one, other) => canonical(one) === canonical(other);
 const canonical = (here) => here && JSON.stringify([here.page, Object.entries(here.query).sort()]);
 const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
-const running = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "running";
 
 function element(parent, name, className = "", text = "") {
   const made = document.createElement(name);
@@ -53,13 +49,14 @@ class Room {
     this.tag = "";
     this.state = "joining";
     const own = kept(localStorage, SHELF);
-    this.own = own.code === this.code ? own : { code: this.code };
+    this.own = document.mlaFollow?.own ?? (own.code === this.code ? own : { code: this.code });
     const tab = kept(sessionStorage, TAB);
     this.tab = tab.code === this.code ? tab : { code: this.code };
     this.telling = Promise.resolve();
     this.listen();
     this.build();
-    this.loop();
+    if (document.mlaFollow) this.hear();
+    else this.loop();
   }
 
   get leads() {
@@ -133,11 +130,8 @@ class Room {
   }
 
   take(room) {
-    const back = this.state !== "in";
     Object.assign(this, { room, state: room.ended ? "ended" : "in", missed: undefined });
-    if (back) this.tries = 0;
     if (this.leads && this.unsent) this.publish();
-    if (!this.leads) this.follow();
     this.draw();
   }
 
@@ -159,43 +153,27 @@ class Room {
     keep(sessionStorage, TAB, this.tab);
   }
 
-  // ---- following
-
-  get following() {
-    return !this.leads && this.state !== "ended" && !this.tab.alone;
-  }
+  // ---- following, or not
 
   alone(on) {
     this.tab.alone = on;
-    this.tries = 0;
     keep(sessionStorage, TAB, this.tab);
-    if (!on) this.follow();
+    window.location.reload(); // to be a follower's page
+  }
+
+  hear() { // what follow.js was told
+    const { room, state } = document.mlaFollow;
+    if (!same(this.room?.here, room?.here)) this.pressed = false;
+    Object.assign(this, { room, state });
     this.draw();
   }
 
-  follow() {
-    const here = this.room?.here;
-    if (!this.following || !here || same(here, this.data.here)) return;
-    if (!same(here, this.aim)) Object.assign(this, { aim: here, tries: 0 });
-    if (this.tries >= TRIES || (this.tries && (running() || Date.now() - this.wentAt < STEP))) return;
-    this.tries += 1;
-    this.wentAt = Date.now();
-    this.inStep = false;
-    const present = new URLSearchParams(window.location.search);
-    const wanted = new URLSearchParams(here.query);
-    this.data.own.filter((name) => present.has(name)).forEach((name) => wanted.set(name, present.get(name)));
-    const page = here.page === this.data.home ? "" : here.page;
-    const there = `${this.root()}${page}?${wanted}`;
-    window.history.replaceState(window.history.state, "", there);
-    window.dispatchEvent(new PopStateEvent("popstate", { state: window.history.state }));
+  led() { // the reader has pressed what the lecturer chooses
+    this.pressed = true;
+    this.draw();
   }
 
   listen() {
-    const moved = (event) => {
-      const live = event.isTrusted && event.target.closest?.(LIVE);
-      if (live && !live.closest(".guess, [data-testid=stSidebar] .stButtonGroup")) this.moved();
-    };
-    const back = (event) => { if (event.isTrusted) this.moved(); };
     const wake = () => {
       if (document.hidden) return;
       this.abort?.abort();
@@ -203,16 +181,8 @@ class Room {
     };
     this.ends = new AbortController();
     const until = { signal: this.ends.signal, capture: true };
-    window.addEventListener("pointerdown", moved, until);
-    window.addEventListener("keydown", moved, until);
-    window.addEventListener("popstate", back, until);
     document.addEventListener("visibilitychange", wake, until);
     window.addEventListener("online", wake, until);
-    this.timer = setInterval(() => this.follow(), AGAIN);
-  }
-
-  moved() { // by the reader: what they set is not taken from them
-    if (this.following && this.room?.here && this.inStep) this.alone(true);
   }
 
   // A page was drawn.
@@ -226,12 +196,7 @@ class Room {
     }
     if (this.leads && !data.leads) setTriggerValue("leads", true);
     if (this.leads && !same(this.told, data.here)) this.publish();
-    if (this.following && this.room?.here) {
-      const there = same(data.here, this.room.here);
-      if (this.inStep && !there && !data.history) this.moved();
-      if (there || (data.history && same(this.aim, this.room.here))) this.inStep = true;
-      if (!there) this.follow();
-    }
+    if (!this.leads && !this.tab.alone && !document.mlaFollow) window.location.reload(); // to follow
     this.draw();
   }
 
@@ -244,7 +209,6 @@ class Room {
     this.left = true;
     this.ends.abort();
     this.abort?.abort();
-    clearInterval(this.timer);
     this.beside.disconnect();
     this.host.remove();
     this.veil.remove();
@@ -254,8 +218,12 @@ class Room {
   leave() {
     if (!this.leads) keep(localStorage, SHELF, {});
     keep(sessionStorage, TAB, {});
-    this.trigger("left", true);
+    if (!document.mlaFollow) this.trigger("left", true);
     this.remove();
+    if (!document.mlaFollow) return;
+    const there = new URL(window.location.href);
+    there.searchParams.delete("room");
+    window.location.href = there;
   }
 
   // ---- what is drawn
@@ -281,7 +249,7 @@ class Room {
     this.host.style.colorScheme = scheme;
     this.frame.classList.toggle("leads", this.leads);
     const { texts, lang } = this.data;
-    const looks = [this.state, this.leads, this.tab.alone, lang, Boolean(document.mlaOffer), Boolean(this.room?.question)];
+    const looks = [this.state, this.leads, this.tab.alone, this.pressed, lang, Boolean(document.mlaOffer), Boolean(this.room?.question)];
     if (this.looks !== JSON.stringify(looks)) {
       this.looks = JSON.stringify(looks);
       this.bar.replaceChildren();
@@ -297,12 +265,12 @@ class Room {
   follower(texts) {
     const { state } = this;
     const over = state === "ended" || state === "missing" || state === "full";
-    const says = over ? texts[state] : state === "lost" ? texts.lost : state === "joining" ? texts.joining : this.tab.alone ? texts.alone : texts.follows;
+    const says = over ? texts[state] : state === "lost" ? texts.lost : state === "joining" ? texts.joining : this.tab.alone ? texts.alone : this.pressed ? texts.led : texts.follows;
     this.bar.classList.toggle("warns", over || state === "lost");
     element(this.bar, "span", "says", filled(says, { code: this.data.spaced }));
     if (over) button(this.bar, "main", texts.leave, () => this.leave());
     else if (this.tab.alone) button(this.bar, "main", texts.back, () => this.alone(false));
-    else button(this.bar, "", texts.look, () => this.alone(true));
+    else button(this.bar, this.pressed ? "main" : "", texts.look, () => document.mlaFollow.look());
     if (!over) this.out(texts);
   }
 

@@ -18,7 +18,7 @@ LONGEST = (
     "browser/test_lecture.py",
     "engine/test_compiled.py",
     "browser/test_classroom.py",
-    "classroom/test_together.py",
+    "classroom/test_following.py",
     "browser/test_handout.py",
     "language_model/test_compiled.py",
     "load/test_class.py",

@@ -30,7 +30,7 @@ def test_what_make_test_runs_is_not_run_again_by_a_part():
 @pytest.mark.parametrize(
     ("path", "parts"),
     [
-        ("ui/server/classes/together.py", ["browser", "load", "deploy", "attacks"]),
+        ("ui/server/classes/following.py", ["browser", "load", "deploy", "attacks"]),
         ("mla_engine/kernels/plan.py", ["kernels"]),
         ("mla_engine/latent/cache.py", ["graphs"]),
         ("ui/engine/on_ray.py", ["ray"]),

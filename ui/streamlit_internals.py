@@ -5,25 +5,18 @@ No other file of the app imports a private module of Streamlit. Each function ha
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any
 
 from streamlit import logger, runtime
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
-from streamlit.runtime.app_session import AppSession
-from streamlit.runtime.forward_msg_cache import create_reference_msg
-from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.media_file_storage import MediaFileStorageError
-from streamlit.runtime.runtime_util import serialize_forward_msg
-from streamlit.runtime.scriptrunner import RerunData, ScriptRunner, ScriptRunnerEvent
-from streamlit.runtime.scriptrunner_utils.run_descriptor import RunDescriptor
-from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
+from streamlit.runtime.scriptrunner import RerunData
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import (
     RunLocation,
     ThreadState,
@@ -34,29 +27,18 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import (
 from streamlit.runtime.session_manager import SessionClient
 from streamlit.runtime.state.common import is_element_id
 from streamlit.runtime.state.session_state import (
-    SCRIPT_RUN_WITHOUT_ERRORS_KEY,
     STREAMLIT_INTERNAL_KEY_PREFIX,
     Serialized,
-    SessionState,
     WStates,
 )
-from streamlit.signal_util import Signal
-from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
 
 __all__ = [  # what other files name
     "BackMsg",
-    "ClientState",
     "DeltaGenerator",  # a place on a page: what st.empty() and st.container() return
     "ForwardMsg",
-    "ForwardMsgQueue",
     "MediaFileStorageError",
-    "RerunData",
-    "ScriptRunner",
     "SessionClient",
-    "SessionState",
     "WidgetState",
-    "create_reference_msg",
-    "serialize_forward_msg",
 ]
 
 LOG = logging.getLogger(__name__)
@@ -102,7 +84,7 @@ def is_history_navigation() -> bool:
 
 def is_given_up() -> bool:
     """Tell whether this run was told to stop: another takes its place, or its reader has left."""
-    return _is_stopped(get_script_run_ctx().script_requests)
+    return get_script_run_ctx().script_requests._state is ScriptRequestType.STOP
 
 
 def has_begun() -> bool:
@@ -239,7 +221,7 @@ def _reading(read: Callable[[WStates, str], object]) -> Callable[[WStates, str],
 def _taking(take: Callable[[WStates, WidgetState], None]) -> Callable[[WStates, WidgetState], None]:
     @wraps(take)
     def of_widgets(states: WStates, said: WidgetState) -> None:
-        if not is_widget(said.id):
+        if not is_element_id(said.id) and not said.id.startswith(STREAMLIT_INTERNAL_KEY_PREFIX):
             return
         take(states, said)
         if said.id in states.widget_metadata:
@@ -263,27 +245,12 @@ def _check_type(states: WStates, widget: str) -> None:
         raise TypeError(f"{kind} instead of {known.value_type}")
 
 
-# A page run once for all who follow: `ui.server.classes`
-
-
-def wrap_runs(wrapper: Callable[[Callable[..., None]], Callable[..., None]]) -> None:
-    """Replace what runs a page by what `wrapper` makes of it (with functools.wraps), once."""
-    _wrap(ScriptRunner, "_run_script", wrapper)
-
-
-def wrap_has_fragment(wrapper: Callable[[Callable[..., bool]], Callable[..., bool]]) -> None:
-    """Replace what tells whether a session has a fragment by what `wrapper` makes of it, once."""
-    _wrap(AppSession, "has_fragment", wrapper)
-
-
-def wrap_sending(wrapper: Callable[[Callable[..., None]], Callable[..., None]]) -> None:
-    """Replace what sends a message to a browser by what `wrapper` makes of it, once."""
-    _wrap(StarletteSessionClient, "write_forward_msg", wrapper)
-
-
 def _wrap(owner: type, method: str, wrapper: Callable[[Any], Any]) -> None:
     if not hasattr(getattr(owner, method), "__wrapped__"):
         setattr(owner, method, wrapper(getattr(owner, method)))
+
+
+# A page run once for all who follow: `ui.server.classes`
 
 
 def open_session(client: SessionClient) -> str:
@@ -299,79 +266,6 @@ def send_to_session(session: str, message: BackMsg) -> None:
 def close_session(session: str) -> None:
     """End a session."""
     runtime.get_instance().close_session(session)
-
-
-def state_of(session: ScriptRunner | str) -> SessionState:
-    """Return the state of a session, by what runs its pages or by its name."""
-    if isinstance(session, ScriptRunner):
-        return session._session_state._state
-    return runtime.get_instance()._session_mgr.get_session_info(session).session.session_state
-
-
-def names_in(state: SessionState) -> set[str]:
-    """Return the names of all values of a session, those of its widgets among them."""
-    return {*state._old_state, *state._new_session_state}
-
-
-def is_widget(name: str) -> bool:
-    """Tell whether a name is one that Streamlit gives to a widget, or to a component's events."""
-    return is_element_id(name) or name.startswith(STREAMLIT_INTERNAL_KEY_PREFIX)
-
-
-def ran_without_errors(state: SessionState) -> bool:
-    """Tell whether the last run of a session's page ended without an error."""
-    return state[SCRIPT_RUN_WITHOUT_ERRORS_KEY]
-
-
-def is_run_given_up(runner: ScriptRunner) -> bool:
-    """Tell whether the present run of a session was told to stop: as `is_given_up`."""
-    return _is_stopped(runner._requests)
-
-
-def _is_stopped(requests: ScriptRequests) -> bool:
-    return requests._state is ScriptRequestType.STOP
-
-
-def session_of(runner: ScriptRunner) -> str:
-    """Return the name of the session whose pages this runs."""
-    return runner._session_id
-
-
-def page_of(runner: ScriptRunner, asked: RerunData) -> str:
-    """Return the name of the page that is asked for, as its address has it."""
-    there = runner._pages_manager.get_pages().get(asked.page_script_hash, {})
-    return asked.page_name or there.get("url_pathname", "")
-
-
-def send_as_run(runner: ScriptRunner, asked: RerunData, messages: Iterator[Any]) -> None:
-    """Send these messages to a session's browser as if a run had sent them."""
-    pages, run = runner._pages_manager, RunDescriptor.create()
-    pages.set_script_intent(asked.page_script_hash, asked.page_name)
-    page = pages.get_initial_active_script(asked.page_script_hash)["page_script_hash"]
-    tell = runner.on_event.send
-    tell(
-        runner,
-        event=ScriptRunnerEvent.SCRIPT_STARTED,
-        page_script_hash=page,
-        fragment_ids_this_run=None,
-        pages=pages.get_pages(),
-        run_descriptor=run,
-    )
-    for message in messages:
-        tell(runner, event=ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, forward_msg=message)
-    tell(runner, event=ScriptRunnerEvent.SCRIPT_STOPPED_WITH_SUCCESS, run_descriptor=run)
-
-
-@contextmanager
-def unheard(runner: ScriptRunner) -> Iterator[None]:
-    """Let what runs in the block send nothing to the browser, and be interrupted by nothing."""
-    heard, runner.on_event = runner.on_event, Signal()
-    runner._set_execing_flag = nullcontext
-    try:
-        yield
-    finally:
-        runner.on_event = heard
-        del runner._set_execing_flag
 
 
 def media_files(session: str) -> dict[str, str]:

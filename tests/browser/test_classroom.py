@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
 
 from tests.attacks.server import running
 from tests.browser.conftest import PROJECTOR, new_context
@@ -80,15 +80,24 @@ def test_a_class_follows_answers_and_looks_around(app_url, chromium):
         expect(second.locator("h1")).to_have_text("缓存随每个词元增长")
         assert "lang" not in first.url
         follow_question(lecturer, first, second)
-        # One looks around: the next page of the lecturer disturbs nothing.
+        # What the lecturer chooses is not for a follower to change.
         first.get_by_text("GPU memory", exact=True).click()
+        expect(over(first)).to_contain_text("The lecturer chooses here")
+        views = first.locator(".st-key-kv_view-en [aria-checked=true]")
+        expect(views).to_have_text("By context")
+        # One looks around: the next page of the lecturer disturbs nothing.
+        press(first, "Look around on my own")
         expect(over(first)).to_contain_text("On your own")
+        settle(first)
+        first.get_by_text("GPU memory", exact=True).click()
+        first.wait_for_url("**kv_view=memory**")
         goes(lecturer, "RoPE")
         expect(second).to_have_url(at("rope"))
         expect(first).to_have_url(at("kv_cache"))
         press(first, "Back to the lecture")
         expect(first).to_have_url(at("rope"))
         settle(first)
+        expect(first.locator("h1").first).to_contain_text("After rotation")
         # A reload of each keeps all, and the lecturer leads on.
         for page in (lecturer, first):
             page.reload()
@@ -132,6 +141,31 @@ def follow_question(lecturer: Page, first: Page, second: Page) -> None:
     card = first.locator(".st-key-guess")  # the page asks nobody again, and knows what was said
     expect(card).to_contain_text("You said")
     expect(card.locator("form")).to_have_count(0)
+
+
+def test_who_comes_late_or_loses_the_line_is_where_the_lecturer_is(app_url, chromium):
+    lines = []
+    with classroom(chromium) as (lecturer, first, late):
+        code = opened(lecturer, app_url)
+        first.route_web_socket(re.compile("/_class/"), lambda line: lines.append(cut_by_us(line)))
+        joined(first, app_url, code, "You follow the lecture")
+        goes(lecturer, "RoPE")
+        expect(first).to_have_url(at("rope"))
+        lines[-1].close()
+        expect(over(first)).to_contain_text("The class cannot be reached")
+        goes(lecturer, "Notation")
+        expect(first).to_have_url(at("notation"))
+        expect(over(first)).to_contain_text("You follow the lecture")
+        joined(late, app_url, code, "正在跟随讲课")
+        expect(late).to_have_url(at("notation"))
+        expect(late.locator("h1")).to_have_text("每个张量一个名字、一种颜色")
+        assert len(lines) == 2
+
+
+def cut_by_us(line: WebSocketRoute) -> WebSocketRoute:
+    """Let a socket through; it can be closed from here."""
+    line.connect_to_server()
+    return line
 
 
 def test_a_wrong_code_is_told_by_the_door_and_by_a_link(app_url, browser_page):

@@ -6,7 +6,7 @@ from tests import patience
 
 def test_a_class_follows_its_lecturer():
     (row,) = room.following(
-        visitors=6, steps=3, pause=2, patience=patience.SECONDS, bare=0, warm={}
+        visitors=6, steps=3, pause=2, clients=1, patience=patience.SECONDS, bare=0, warm={}
     )
     assert (row["followers"], row["out of step at the end"]) == (6, 0)
 

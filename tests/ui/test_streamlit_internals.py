@@ -4,20 +4,18 @@ import asyncio
 import importlib
 import logging
 from collections.abc import Awaitable, Callable
-from functools import wraps
 from pathlib import Path
 
 import pytest
 from streamlit import logger
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime import Runtime, RuntimeConfig
-from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import RerunData
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
-from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
 
 from tests import patience
 from ui import streamlit_internals as internals
@@ -198,7 +196,7 @@ class Client(internals.SessionClient):
     async def ask(self, session: str, **state: object) -> None:
         """Ask for a run, and wait for its end."""
         self.finished.clear()
-        asked = internals.ClientState(**state)
+        asked = ClientState(**state)
         internals.send_to_session(session, internals.BackMsg(rerun_script=asked))
         await asyncio.wait_for(self.finished.wait(), patience.SECONDS)
 
@@ -281,20 +279,11 @@ def test_upload_sizes(served):
     served(act)
 
 
-def test_a_session_is_asked_and_read(served):
-    """Its state, whether its run ended well, and the files that its page names."""
-
+def test_a_session_is_asked_and_its_files_are_held(served):
     async def act(_: object) -> None:
         client = Client()
         session = internals.open_session(client)
         await client.ask(session)
-        state = internals.state_of(session)
-        assert state["number"] == 7
-        assert internals.ran_without_errors(state)
-        names = internals.names_in(state)
-        assert "number" in names
-        assert any(map(internals.is_widget, names))
-        assert not internals.is_widget("number")
         files = internals.media_files(session)
         internals.hold_media_files("another", files)
         assert internals.media_files("another") == files
@@ -303,85 +292,6 @@ def test_a_session_is_asked_and_read(served):
         assert client.messages
 
     served(act)
-
-
-@pytest.fixture
-def originals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put back what a test wraps."""
-    for owner, method in (
-        (internals.ScriptRunner, "_run_script"),
-        (AppSession, "has_fragment"),
-        (StarletteSessionClient, "write_forward_msg"),
-    ):
-        plain = getattr(owner, method)
-        monkeypatch.setattr(owner, method, getattr(plain, "__wrapped__", plain))
-
-
-def test_wrap_runs_and_what_is_asked_of_a_runner(served, originals):
-    found, states = [], []
-
-    def wrapper(begin: Callable[..., None]) -> Callable[..., None]:
-        @wraps(begin)
-        def begun(runner: internals.ScriptRunner, asked: RerunData) -> None:
-            given_up = internals.is_run_given_up(runner)
-            page = internals.page_of(runner, asked)
-            found.append((internals.session_of(runner), page, given_up))
-            states.append(internals.state_of(runner))
-            if asked.query_string == "sent=1":
-                text = internals.ForwardMsg()
-                text.delta.new_element.text.body = "not of a run"
-                internals.send_as_run(runner, asked, iter([text]))
-            elif asked.query_string == "unheard=1":
-                with internals.unheard(runner):
-                    begin(runner, asked)
-                internals.send_as_run(runner, asked, iter(()))
-            else:
-                begin(runner, asked)
-
-        return begun
-
-    async def act(_: object) -> None:
-        internals.wrap_runs(wrapper)
-        internals.wrap_runs(wrapper)
-        client = Client()
-        session = internals.open_session(client)
-        await client.ask(session, page_name="page")
-        assert found == [(session, "page", False)]
-        assert states[0] is internals.state_of(session)
-        for query, texts in (("sent=1", ["not of a run"]), ("unheard=1", []), ("", ["here"])):
-            client.messages.clear()
-            await client.ask(session, query_string=query)
-            said = [one.delta.new_element.text.body for one in client.messages]
-            assert list(filter(None, said)) == texts
-
-    served(act)
-
-
-def test_wrap_has_fragment(served, originals):
-    async def act(_: object) -> None:
-        session = internals.open_session(Client())
-        held = Runtime.instance()._session_mgr.get_session_info(session).session
-        assert not held.has_fragment("f")
-        internals.wrap_has_fragment(lambda has: wraps(has)(lambda *_: True))
-        assert held.has_fragment("f")
-
-    served(act)
-
-
-def test_wrap_sending(originals):
-    sent = []
-    internals.wrap_sending(lambda write: wraps(write)(lambda _, message: sent.append(message)))
-    client = object.__new__(StarletteSessionClient)
-    client.write_forward_msg(internals.ForwardMsg())
-    assert len(sent) == 1
-
-
-def test_messages_are_cached_and_serialized_as_a_browser_expects():
-    message = internals.ForwardMsg()
-    message.delta.new_element.text.body = "text"
-    assert internals.ForwardMsg.FromString(internals.serialize_forward_msg(message)) == message
-    message.hash = "name"
-    assert internals.create_reference_msg(message).ref_hash == "name"
 
 
 # Logs

@@ -12,13 +12,10 @@ from ui.classroom.store import ClassError
 from ui.frame import share
 from ui.parts import prose
 from ui.settings import address, state
-from ui.settings.page import HOME
 from ui.settings.parsers import ROOM_LENGTH, room
 from ui.settings.rooms import PAGES
 from ui.settings.server import server
-from ui.settings.shared import CARRIED
 from ui.settings.visit import visit
-from ui.streamlit_internals import is_history_navigation
 from ui.words.text import catalogue, t
 
 KEY, FRAME, OFFER = "class_key", "classroom", "class_offer"
@@ -96,9 +93,6 @@ def listen() -> None:
         "code": code,
         "spaced": codes.spaced(code),
         "here": {"page": visit().page.name, "query": here},
-        "history": is_history_navigation(),
-        "own": ["lang", *CARRIED],
-        "home": HOME,
         "pages": list(PAGES),
         "lang": state.settings()["lang"],
         "texts": _texts(),

@@ -17,7 +17,6 @@ from ui.engine import shared_cache
 from ui.server import logs, metrics, real_model
 from ui.server.admission import Admission
 from ui.server.answers import SecurityHeaders, UnknownPages, answer
-from ui.server.classes import together
 from ui.server.classes.endpoint import Classes
 from ui.server.scripts import Compressed, Preloaded
 from ui.server.start import why
@@ -45,7 +44,6 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     pass_over_unreadable_widgets()
     if server().metrics:
         metrics.watch()
-    together.install(asyncio.get_running_loop())
     works = (prove(), close_sessions(), real_model.fetch(PROVED))
     tasks = [asyncio.create_task(one) for one in works]
     yield
@@ -127,8 +125,8 @@ AROUND = (  # from the outside
     SecurityHeaders,
     Health,
     metrics.Metrics,
+    Classes,  # who follows a lecture takes no seat
     Admission,
-    Classes,
     Uploads,
     UnknownPages,
     Preloaded,

@@ -120,13 +120,13 @@ class Preloaded:
 
         async def with_links(message: Message) -> None:
             if message["type"] == "http.response.start" and _is_page(message):
-                MutableHeaders(scope=message).append("link", _links(scope["path"]))
+                MutableHeaders(scope=message).append("link", links(scope["path"]))
             await send(message)
 
         await self._app(scope, receive, with_links)
 
 
-def _links(path: str) -> str:
+def links(path: str) -> str:
     """Return them as the header has them; relative, to be right wherever the app stands."""
     name = path.rstrip("/").rpartition("/")[2]
     parts = FRAME + OF_PAGE[name in PAGES and name != HOME]

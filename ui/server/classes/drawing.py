@@ -1,38 +1,38 @@
 """A page's messages for all who follow to one address, drawn once and for no session.
 
 It is run for a session of its own, which knows that address and what a browser says of itself
-(language, theme, time zone, the app's own address). No upload, answer or edit of anybody is in it.
+(language, the app's own address). No upload, answer or edit of anybody is in it.
 """
 
 import asyncio
+import gzip
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import count, groupby
+from functools import partial
+from hashlib import blake2b
+from secrets import token_hex
+from urllib.parse import urlencode
 from weakref import finalize
 
-from ui.engine import shared_cache
 from ui.parts import sections
-from ui.server.classes.bundle import MOST, Bundle, Sent, is_drawn
+from ui.settings.page import HOME
 from ui.streamlit_internals import (
     BackMsg,
-    ClientState,
     ForwardMsg,
-    ForwardMsgQueue,
     SessionClient,
     close_session,
     hold_media_files,
     media_files,
     open_session,
-    ran_without_errors,
     release_media_files,
     send_to_session,
-    state_of,
 )
 
-BESIDE = {"new_session", "script_finished", "session_status_changed"}  # each session's own
-ALONE = {"auto_rerun", "page_not_found"}  # of a page that is not as it should be
-WAITS = f"-{sections.KEY}"
-_numbers = count()
+APART = {"auto_rerun", "stop_auto_rerun", "page_info_changed", "git_info_changed", "page_profile"}
+LARGE = 1000  # bytes: a message of more is sent once to who was sent it with the page before
+LEVEL = 3  # of gzip
+WAITS = f"-{sections.KEY}"  # in the name of what stands for a section
 
 
 @dataclass(frozen=True)
@@ -40,16 +40,20 @@ class Asked:
     """All that a drawing depends on.
 
     Args:
-        state: a `ClientState` with an address and what a browser says of itself, as bytes.
         page: by name.
-        reached: the sections of the page that the reader has come to.
+        query: the settings of its address.
+        lang: of the browser.
+        root: the app's address, as the browser has it.
         moment: drawings of another one are out of date.
+        whole: whether sections are drawn that a reader may come to, or wait.
     """
 
-    state: bytes
     page: str
-    reached: frozenset[str]
+    query: tuple[tuple[str, str], ...]
+    lang: str
+    root: str
     moment: int
+    whole: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,35 +61,65 @@ class Drawing:
     """The messages that a drawing gave.
 
     Args:
-        parts: what the page sent, in order; none where each is to have a run of their own.
-        files: those that it named, by their places.
-        waiting: the sections that wait to be reached, by their fragments.
+        address: the settings that its browser is to show.
+        asked: the page.
+        messages: in order, each as its place, and the rest if it is large.
+        files: those that they name, by their places.
+        waits: whether sections wait to be reached.
+        passes: whether the page would have run itself again.
     """
 
-    parts: tuple[ForwardMsg | tuple[Sent, ...], ...] = ()
-    files: Mapping[str, str] = field(default_factory=dict)
-    waiting: Mapping[str, str] = field(default_factory=dict)
+    address: str
+    asked: Asked
+    messages: tuple[tuple[bytes, ...], ...]
+    files: Mapping[str, str]
+    waits: bool
+    passes: bool
+    name: str = field(default_factory=partial(token_hex, 8))
+    _made: dict[str, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        name = f"drawing {next(_numbers)}"
-        hold_media_files(name, self.files)
+        hold_media_files(self.name, self.files)
         later = asyncio.get_running_loop().call_soon_threadsafe  # whoever lets go may hold a lock
-        finalize(self, later, release_media_files, name).atexit = False
+        finalize(self, later, release_media_files, self.name).atexit = False
 
-    def messages(self, known: frozenset[str]) -> Iterator[ForwardMsg | Bundle]:
-        """Yield the messages for a browser that knows some of them by their names."""
-        for part in self.parts:
-            yield Bundle(part, known) if isinstance(part, tuple) else part
+    def after(self, before: "Drawing | None") -> bytes:
+        """Return it for a browser that shows another one: a line of JSON, then bytes, compressed.
+
+        Of a message the line tells how many bytes follow, of its large part the name; the lengths
+        of large parts that are new stand before all, where their bytes are.
+        """
+        key = before.name if before else ""
+        if key not in self._made:
+            known = before.large() if before else {}
+            new = {name: body for name, body in self.large().items() if name not in known}
+            rows = [[len(first), *map(_name, rest)] for first, *rest in self.messages]
+            told = {"name": self.name, "page": self.asked.page, "query": self.address}
+            told["waits"] = self.waits
+            told |= {"new": [[name, len(body)] for name, body in new.items()], "messages": rows}
+            bodies = [*new.values(), *(first for first, *_ in self.messages)]
+            head = f"{json.dumps(told)}\n".encode()
+            self._made[key] = gzip.compress(head + b"".join(bodies), LEVEL, mtime=0)
+        return self._made[key]
+
+    def large(self) -> dict[str, bytes]:
+        """Return its large parts by their names."""
+        return {_name(body): body for _, *rest in self.messages for body in rest}
+
+
+def _name(body: bytes) -> str:
+    return blake2b(body, digest_size=12).hexdigest()
 
 
 class _Nobody(SessionClient):
-    """A visitor without a browser, who keeps what comes."""
+    """A visitor without a browser, who keeps what comes; with headers one who may scroll."""
 
-    headers, cookies, remote_ip = (("host", "nobody"),), {}, None  # somebody may scroll here
+    cookies, remote_ip = {}, None
 
-    def __init__(self) -> None:
-        self.got, self.kinds = ForwardMsgQueue(), set()
-        self.finished, self.status = asyncio.Event(), None
+    def __init__(self, headers: tuple[tuple[str, str], ...]) -> None:
+        self.headers = headers
+        self.got: list[ForwardMsg] = []
+        self.ended, self.finished = False, asyncio.Event()
 
     @property
     def client_context(self) -> "_Nobody":
@@ -95,48 +129,48 @@ class _Nobody(SessionClient):
     def write_forward_msg(self, msg: ForwardMsg) -> None:
         """Take a message that Streamlit sends."""
         kind = msg.WhichOneof("type")
-        self.kinds.add(kind)
-        if kind not in BESIDE:
-            self.got.enqueue(msg)
-        elif kind == "script_finished":
-            self.status = msg.script_finished
+        if kind == "new_session":
+            self.got, self.ended = [], False
+        self.got.append(msg)
+        if kind == "script_finished":  # a page that hands on to another begins anew
+            self.ended = msg.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
+        elif kind == "session_status_changed" and self.ended:
             self.finished.set()
 
 
-@shared_cache.cached(key=lambda asked, _loop: asked)
-def drawing(asked: Asked, loop: asyncio.AbstractEventLoop) -> Drawing:
-    """The drawing of an address, by the server's `loop`; whoever asks meanwhile waits for it."""
-    return asyncio.run_coroutine_threadsafe(_draw(asked), loop).result()
-
-
-async def _draw(asked: Asked) -> Drawing:
-    nobody = _Nobody()
-    name = open_session(nobody)
+async def draw(asked: Asked) -> Drawing:
+    """Draw an address."""
+    nobody = _Nobody(() if asked.whole else (("host", "nobody"),))
+    session = open_session(nobody)
     try:
-        state = state_of(name)
-        state.reset_state_value("reached", (asked.page, set(asked.reached)))
-        send_to_session(name, BackMsg(rerun_script=ClientState.FromString(asked.state)))
+        message = BackMsg()
+        rerun, said = message.rerun_script, message.rerun_script.context_info
+        rerun.page_name = "" if asked.page == HOME else asked.page
+        rerun.query_string = urlencode(asked.query)
+        said.locale, said.url = asked.lang, f"{asked.root}/{rerun.page_name}"
+        send_to_session(session, message)
         await nobody.finished.wait()
-        well = nobody.status == ForwardMsg.FINISHED_SUCCESSFULLY and ran_without_errors(state)
-        if not well or nobody.kinds & ALONE:
-            return Drawing()
-        messages = nobody.got.flush()
-        return Drawing(tuple(_parts(messages)), media_files(name), dict(_waiting(messages)))
+        kinds = {one.WhichOneof("type"): one for one in nobody.got}
+        told = kinds.get("page_info_changed")
+        address = told.page_info_changed.query_string if told else rerun.query_string
+        messages = tuple(_parts(nobody.got))
+        waits = any(WAITS in one.delta.new_element.bidi_component.id for one in nobody.got)
+        passes = "auto_rerun" in kinds
+        return Drawing(address, asked, messages, media_files(session), waits, passes)
     finally:
-        close_session(name)
+        close_session(session)
 
 
-def _parts(messages: Iterable[ForwardMsg]) -> Iterator[ForwardMsg | tuple[Sent, ...]]:
-    for drawn, group in groupby(messages, is_drawn):
-        if drawn:
-            sent = tuple(map(Sent.of, group))
-            yield from (sent[at : at + MOST] for at in range(0, len(sent), MOST))
-        else:
-            yield from group
-
-
-def _waiting(messages: Iterable[ForwardMsg]) -> Iterator[tuple[str, str]]:
+def _parts(messages: Iterable[ForwardMsg]) -> Iterator[tuple[bytes, ...]]:
+    """Yield each in bytes; of a large one its place, which no other page has, stands apart."""
     for message in messages:
-        _, waits, section = message.delta.new_element.bidi_component.id.partition(WAITS)
-        if waits:
-            yield message.delta.fragment_id, section
+        if message.WhichOneof("type") in APART:
+            continue
+        if message.ByteSize() < LARGE:
+            yield (message.SerializeToString(),)
+            continue
+        place, rest = ForwardMsg(metadata=message.metadata), ForwardMsg()
+        place.metadata.cacheable = False  # the follower's own script keeps it
+        rest.CopyFrom(message)
+        rest.ClearField("metadata")
+        yield place.SerializeToString(), rest.SerializeToString()

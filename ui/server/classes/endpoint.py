@@ -1,14 +1,16 @@
 """Answers to the browsers of a class, beside Streamlit, at /_class/<code>.
 
-GET waits for what is new; POST to join, answer or lead does one thing. Followers show the token
-that they got when they joined, the lecturer the key.
+A follower's page has a socket (`following`), by which it joins and follows. GET waits for what is
+new; POST to join, answer or lead does one thing. Followers show the token that they got when they
+joined, the lecturer the key.
 """
 
 import asyncio
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from secrets import token_hex
 from typing import Any
 
@@ -19,13 +21,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mla_engine.refusals import sentence
 from ui.classroom import codes, questions, rooms
 from ui.classroom.store import ClassError, Room
+from ui.server.classes import following
+from ui.server.classes.page import page
 from ui.server.classes.watch import WAIT, Hub, Watch, call
 from ui.settings.address import LONGEST
 from ui.settings.rooms import PAGES, SETTINGS
 from ui.settings.server import server
 from ui.settings.shared import LANGUAGES
 
-PATH = re.compile(r"/_class/([^/]{1,40})(?:/(join|answer|lead))?$")
+PATH = re.compile(r"/_class/([^/]{1,40})(?:/(join|answer|lead|follow))?$")
 STATUS = {
     "no_room": 404,
     "stranger": 401,
@@ -38,7 +42,7 @@ STATUS = {
     "rooms_full": 503,
 }  # and of what cannot be read 400
 WRONG_AT_ONCE, WRONG_A_SECOND = 60, 5  # codes, of an address at all processes of the machine
-MOST_WAITING = 3  # requests of one browser at a time: tabs
+MOST_WAITING = 3  # requests and sockets of one browser at a time: tabs
 SAME = 1000  # wrong codes that are remembered: who asks again and again for one guesses none
 MOST_ADDRESSES = 10_000  # that are remembered, each until it may be wrong as often as at first
 MOST_BYTES = 200_000  # of a message: a question in every language
@@ -92,9 +96,12 @@ class Classes:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or hand on."""
-        asked = PATH.search(scope["path"]) if scope["type"] == "http" else None
-        if not asked:
-            await self._app(scope, receive, send)
+        asked = PATH.search(scope.get("path", ""))
+        if scope["type"] == "websocket" and asked and asked[2] == "follow":
+            await self._follow(asked[1], scope, receive, send)
+            return
+        if scope["type"] != "http" or not asked:
+            await (page(scope) or self._app)(scope, receive, send)
             return
         try:
             status, body, tag = await self._answer(asked[1], asked[2], scope, receive)
@@ -122,19 +129,28 @@ class Classes:
         found = await acts[act](code, headers, address, message)
         return 200, orjson.dumps(found), ""
 
+    async def _follow(self, code: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a socket follow, or say why not."""
+        await receive()
+        await send({"type": "websocket.accept"})
+        try:
+            said = following.read_hello((await receive()).get("text"))
+            headers = Headers({"x-class-token": said.token})
+            watch, name = await self._known(code, headers, (scope.get("client") or ("",))[0])
+            with _waits(watch, name):
+                await following.follow(watch, name, said, receive, send)
+        except ClassError as refusal:
+            await following.refuse(send, refusal.code)
+            await send({"type": "websocket.close"})
+
     async def _news(self, code: str, headers: Headers, address: str) -> tuple[int, bytes, str]:
         """Return what is new, or nothing after a while."""
         watch, name = await self._known(code, headers, address)
         leads = not name
-        watch.waiting[name] += 1
-        try:
-            if watch.waiting[name] > MOST_WAITING:
-                raise ClassError("hurry")
+        with _waits(watch, name):
             changed = watch.changed[leads]
             if watch.news[leads].tag == headers.get("if-none-match") and not watch.away:
                 await _within(WAIT, changed)
-        finally:
-            watch.waiting -= type(watch.waiting)({name: 1})
         room, news = _there(watch), watch.news[leads]
         watch.led = watch.led or leads
         if name and not room.ended:
@@ -216,6 +232,22 @@ class Classes:
         if not codes.is_key(key, watch.room.lead):
             raise ClassError("no_key")
         return watch
+
+
+@contextmanager
+def _waits(watch: Watch, name: str) -> Iterator[None]:
+    """Count a request or socket of a browser while it waits.
+
+    Raises:
+        ClassError: "hurry", too many do.
+    """
+    watch.waiting[name] += 1
+    try:
+        if watch.waiting[name] > MOST_WAITING:
+            raise ClassError("hurry")
+        yield
+    finally:
+        watch.waiting -= type(watch.waiting)({name: 1})
 
 
 def _there(watch: Watch) -> Room:

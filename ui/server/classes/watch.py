@@ -1,11 +1,12 @@
 """The class rooms that browsers of this process are in, each looked at once for all of them.
 
-A browser asks what is new and waits for it. So a step costs each follower one answer, and nothing
-while the lecturer speaks.
+A browser waits for what is new. So a step costs each follower what is sent to it, and nothing while
+the lecturer speaks.
 """
 
 import asyncio
 import hashlib
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -16,6 +17,7 @@ import orjson
 
 from ui.classroom import questions, rooms
 from ui.classroom.store import ClassError, Room
+from ui.server.classes.drawing import Asked, Drawing, draw
 
 TICK = 0.2  # seconds between two looks
 LATER = 1.0  # where the store could not be reached
@@ -23,8 +25,11 @@ WAIT = 10.0  # seconds for which a browser waits for something new
 UNWATCHED = 30.0  # seconds after the last browser has asked
 HEARD = 5.0  # seconds between two notes of who is present
 LEADER = 20.0  # seconds between two signs of the lecturer
+KEPT = 16  # drawings: of a few steps, as browsers may still ask for their files
+PASSES = 20.0  # seconds after which a page that would have run itself again is drawn again
 
 Found = TypeVar("Found")
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,9 @@ class Watch:
         news: for followers and for the lecturer.
         changed: tells them.
         present: followers who have asked since it was noted last.
-        waiting: how many requests of each browser wait.
+        waiting: how many requests and sockets of each browser wait.
+        drawings: of the last steps, for all who follow alike.
+        moment: goes up when drawings are out of date.
     """
 
     code: str
@@ -62,6 +69,37 @@ class Watch:
     heard_at: float = 0.0
     held_at: float = 0.0
     led: bool = False
+    drawings: dict[Asked, asyncio.Task[Drawing]] = field(default_factory=dict)
+    moment: int = 0
+
+    def drawing(self, asked: Asked) -> asyncio.Task[Drawing]:
+        """Return a drawing, begun now or by another follower; all are told when it is done."""
+        if asked not in self.drawings:
+            task = self.drawings[asked] = asyncio.create_task(draw(asked))
+            task.add_done_callback(self._drawn)
+            done = [one for one, task in self.drawings.items() if task.done()]
+            for oldest in done[: max(0, len(self.drawings) - KEPT)]:
+                del self.drawings[oldest]
+        return self.drawings[asked]
+
+    def _drawn(self, task: asyncio.Task[Drawing]) -> None:
+        self.tell(leads=False)
+        if task.cancelled():
+            return
+        if error := task.exception():
+            LOG.error("a page of a class was not drawn", exc_info=error)
+        elif task.result().passes:
+            asyncio.get_running_loop().call_later(PASSES, self._renew, task.result().asked)
+
+    def _renew(self, asked: Asked) -> None:
+        if asked.moment == self.moment:
+            self.moment += 1
+            self.tell(leads=False)
+
+    def tell(self, *, leads: bool) -> None:
+        """Wake who waits."""
+        self.changed[leads].set()
+        self.changed[leads] = asyncio.Event()
 
     def take(self, room: Room | None, *, away: bool = False) -> None:
         """Take in a new look at the room, and tell who waits for what changed."""
@@ -73,8 +111,7 @@ class Watch:
             news = _news(room, leads=leads) if room else News()
             if gone or news != before:
                 self.news[leads] = news
-                self.changed[leads].set()
-                self.changed[leads] = asyncio.Event()
+                self.tell(leads=leads)
 
 
 async def call(act: Callable[..., Found], *given: object) -> Found:
