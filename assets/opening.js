@@ -75,13 +75,13 @@ class Opening {
     const scale = Math.min(width / all, height / (whole + OVER));
     const bottom = Math.min((window.innerHeight - top) / scale - OVER, whole);
     const type = parseFloat(svg.style.getPropertyValue("--type"));
-    const [wide, gap, large] = tall ? [148, 40, 1.55] : [340, 164, 1.9];
+    const [wide, gap, large] = tall ? [148, 40, 26] : [340, 164, 42];
     const ground = bottom - 3 * type;
     const per = (ground + OVER) / LEAVES / opening[0].each;
     const lefts = [edge, edge + wide + gap];
     this.ground = element(this.group, "path", "shelf", { d: `M${edge} ${ground}H${all - edge}` });
     this.piles = opening.map((pile, n) => this.pile(pile, { left: lefts[n], ground, wide, per, type }));
-    this.sentence({ left: lefts[1], top: VEIL / scale, right: all - edge, type: large * type });
+    this.sentence({ left: lefts[1], top: VEIL / scale, right: all - edge, type: large });
   }
 
   pile(pile, { left, ground, wide, per, type }) {
