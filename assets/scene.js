@@ -317,6 +317,7 @@ class Scene {
   }
 
   play() {
+    if (!globalThis.anime) return requestAnimationFrame(() => this.play()); // its script is on the way
     const last = this.data.words.length;
     if (this.token >= last) this.at(0);
     this.button.textContent = this.data.texts.pause;
