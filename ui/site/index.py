@@ -32,6 +32,7 @@ def index(store: Store, files: dict[str, str], app: str, source: str) -> dict[st
             pages |= run.pages
     return {
         "format": FORMAT,
+        "version": store.version,
         "home": HOME,
         "app": app,
         "source": source,

@@ -55,6 +55,7 @@ class Store:
 
     def __init__(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
+        self.version = file.stem  # of what is recorded
         self._file, self._data = file, sqlite3.connect(file, timeout=60)
         self._data.execute("pragma journal_mode = wal")
         self._data.executescript(TABLES)
