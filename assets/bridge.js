@@ -1,5 +1,5 @@
-// Heatmap clicks and clicker keys for Python. A click sends {chart, x, y}; PageUp and
-// PageDown always step, except in a multi-line text box; the arrows only when no widget has the
+// The keys of a clicker for Python: PageUp and PageDown always step, except in a multi-line text
+// box; the arrows only when no widget has the
 // focus that uses them itself: a plain button does not, one of a group of choices (it has a role)
 // does. Sent is the sum of all presses, so that none is lost in a burst; where they turn back, in
 // two messages, since the way on may have met the end. The count outlives this component, which is
@@ -81,30 +81,16 @@ function startClicker() {
   return clicker;
 }
 
-export default function ({ data, setTriggerValue, setStateValue }) {
-  const attach = () => document.querySelectorAll(".js-plotly-plot").forEach((plot) => {
-    if (plot.mlaBridge) return;
-    plot.mlaBridge = true;
-    plot.on("plotly_click", (event) => {
-      const { x, y } = event.points[0];
-      const chart = plot.layout.meta && plot.layout.meta.chart;
-      if (chart) setTriggerValue("cell", { chart, x, y });
-    });
-  });
-  const remounted = new MutationObserver(attach);
-  if (data.cells) attach();
-  if (data.cells) remounted.observe(document.body, { childList: true, subtree: true });
-
+export default function ({ data, setStateValue }) {
   const clicker = (document.mlaClicker ??= startClicker());
   const send = (total) => setStateValue("presses", total);
   if (clicker.session !== data.session) {
     Object.assign(clicker, { session: data.session, waiting: [], sent: data.seen });
   }
   if (clicker.taken !== data.seen) Object.assign(clicker, { taken: data.seen, ranAt: Date.now() });
-  if (data.keys) Object.assign(clicker, { send, sections: data.sections, moves: data.moves });
-  if (data.keys) flush(clicker);
+  Object.assign(clicker, { send, sections: data.sections, moves: data.moves });
+  flush(clicker);
   return () => {
-    remounted.disconnect();
     if (clicker.send === send) Object.assign(clicker, { send: null, goal: null, left: Date.now() });
   };
 }

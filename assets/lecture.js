@@ -1,5 +1,5 @@
 // Lecture mode: the main picture as large as the screen has room for, and Escape for Python.
-const BUSY = "[role=dialog], [role=listbox], [role=menu]";
+const BUSY = "dialog[open], [role=dialog], [role=listbox], [role=menu]";
 const BASE = 17; // pixels: the type size of the page beside which the charts are drawn
 const WORDS = 16; // pixels: the type size in the charts
 const LEAST = 0.0135; // of the screen's width: what can be read from the last row
@@ -18,11 +18,11 @@ function busy() {
 
 function fit() {
   const main = document.querySelector("[data-testid=stMain]");
-  const charts = [...main.querySelectorAll(".stElementContainer:has(.stPlotlyChart)")];
+  const charts = [...main.querySelectorAll(".stPlotlyChart")];
   if (!charts.length) return;
   const top = (chart) => chart.getBoundingClientRect().top + main.scrollTop;
   const row = charts.filter((chart) => top(chart) - top(charts[0]) < ROW);
-  const tallest = Math.max(...row.map((chart) => chart.offsetHeight));
+  const tallest = Math.max(...row.map((chart) => parseFloat(chart.style.getPropertyValue("--height"))));
   const type = parseFloat(getComputedStyle(document.documentElement).fontSize);
   const room = window.innerHeight - top(charts[0]) - type / 2;
   const least = (LEAST * window.innerWidth) / WORDS;

@@ -2,10 +2,13 @@
 
 import re
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ASSETS = ROOT / "assets"
+STATIC = Path(find_spec("streamlit").origin).parent / "static"  # the front end's files
+SCRIPTS = STATIC / "static" / "js"  # whose names end in a hash of their contents
 
 
 @cache

@@ -56,7 +56,7 @@ async def _ask(one: Visitor, seed: int) -> float | None:
     except StuckError as error:
         print(f"  {error:.200}", flush=True)
         return None
-    return time.monotonic() - began if one.seen.of("plotly_chart") else None
+    return time.monotonic() - began if one.seen.charts else None
 
 
 def _count(apps: list, text: str) -> int:

@@ -62,8 +62,9 @@ TEMPLATE = {
         "font": FONT,
         "colorway": [other.colour for other in OTHERS],
         "hoverlabel": {"align": "left", "font": FONT},
-        "xaxis": {"zeroline": False},
-        "yaxis": {"zeroline": False},
+        "margin": {"pad": 8},
+        "xaxis": {"zeroline": False, "showgrid": False, "title": {"standoff": 20}},
+        "yaxis": {"zeroline": False, "title": {"standoff": 24}},
     }
 }
 pio.templates["mla"] = go.layout.Template(TEMPLATE)

@@ -48,6 +48,11 @@ class Seen:
         return [getattr(e, kind) for e in self.elements.values() if e.WhichOneof("type") == kind]
 
     @property
+    def charts(self):
+        """All charts, as the components that draw them are sent."""
+        return [one for one in self.of("bidi_component") if one.component_name == "chart"]
+
+    @property
     def texts(self):
         """Return all readable texts in the order of their places."""
         said = []

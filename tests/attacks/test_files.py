@@ -3,7 +3,6 @@
 import ast
 import csv
 import io
-import json
 import re
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pandas as pd
 import pytest
 
 from tests.ui.conftest import noted_downloads, open_page
+from tests.ui.screen import charts
 from ui.parts import files
 from ui.parts.files import inert
 
@@ -102,9 +102,9 @@ def test_no_file_of_the_maps_holds_a_formula_of_its_words(maps):
 
 def test_names_of_files_are_of_fixed_parts(maps):
     contents, at = maps
-    charts = [json.loads(element.proto.config) for element in at.get("plotly_chart")]
-    names = [*contents, *(chart["toImageButtonOptions"]["filename"] for chart in charts)]
-    assert len(charts) > 2
+    drawn = charts(at)
+    names = [*contents, *(chart.file for chart in drawn)]
+    assert len(drawn) > 2
     fixed = re.compile(r"\w+(\.(csv|py|ipynb|zip))?", re.A)
     assert [name for name in names if not fixed.fullmatch(name)] == []
     assert contents.keys() == handed_out("attention_maps", code="snippet", map_text="a")[0].keys()

@@ -18,6 +18,6 @@ def test_the_first_visitor_of_a_warm_server_computes_nothing(tmp_path):
         ]
         assert COMPUTED in before
         with Session(app.url) as visitor:
-            assert visitor.open("attention_maps").of("plotly_chart")
+            assert visitor.open("attention_maps").charts
         assert app.log.count(COMPUTED) == before.count(COMPUTED)
         assert "Traceback" not in app.log

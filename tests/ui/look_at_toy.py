@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine.costs import cache_elements  # noqa: F401 - of the copy, before the app runs
 from tests import patience
-from tests.ui.screen import component, statement
+from tests.ui.screen import charts, component, statement
 
 HERE = Path(__file__).parent
 
@@ -25,7 +25,7 @@ def looked_at(page: str, link: dict[str, str]) -> dict:
         "exceptions": [one.message for one in at.exception],
         "errors": [one.value for one in at.error],
         "title": statement(at) if at.title else "",
-        "charts": len(at.get("plotly_chart")),
+        "charts": len(charts(at)),
         "rows": {name: str(row.iloc[0]) for name, row in tables[0].iterrows()} if tables else {},
         "other rows": list(tables[1].index) if len(tables) > 1 else [],
         "steps": [block["code"] for block in scene["blocks"]],

@@ -18,6 +18,7 @@ from tests.ui import engine_works as works
 from tests.ui.engine_contract import *  # noqa: F403
 from tests.ui.engine_contract import BUDGET, SOURCE, WAITING, WORKS, Caller, begun, placed
 from tests.ui.engine_works import noted
+from tests.ui.screen import charts
 from ui.engine import on_ray, shared_cache
 from ui.engine.digest import digest
 from ui.engine.queue import FullError
@@ -130,9 +131,9 @@ def test_a_page_shows_what_it_shows_without_ray(engine, opened, monkeypatch):
     assert len(there) > 1
 
 
-def pictures(at: object) -> list[str]:
+def pictures(at: object) -> list[dict]:
     """Return what the browser is sent of every chart."""
-    return [chart.proto.spec for chart in at.get("plotly_chart")]
+    return [chart.spec for chart in charts(at)]
 
 
 def test_a_killed_replica_is_told_and_the_next_question_is_answered(engine, tmp_path):

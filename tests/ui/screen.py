@@ -25,6 +25,8 @@ class Chart:
 
     spec: dict[str, Any]
     alt: str
+    clicks: str = ""
+    file: str = ""
 
     @property
     def traces(self) -> list[dict[str, Any]]:
@@ -135,8 +137,14 @@ def _numbers_or_texts(sent: Any) -> np.ndarray:
 
 def charts(at: AppTest) -> list[Chart]:
     """Return every chart of the page, from top to bottom."""
-    sent = [element.proto for element in at.get("plotly_chart")]
-    return [Chart(json.loads(proto.spec), proto.alt) for proto in sent]
+    components = [element.proto for element in at.get("bidi_component")]
+    return [chart(one) for one in components if one.component_name == "chart"]
+
+
+def chart(proto: Message) -> Chart:
+    """Return the chart that a component is sent."""
+    sent = json.loads(proto.bytes)
+    return Chart(sent["figure"], sent["alt"], sent["clicks"], sent["file"])
 
 
 def drawn(at: AppTest, names: Iterable[str]) -> dict[str, Chart]:
@@ -167,7 +175,7 @@ def csv(data: Any) -> pd.DataFrame:
 
 def clicked(at: AppTest, name: str) -> Chart:
     """Return the chart whose cells report a click under this name."""
-    found = [one for one in charts(at) if one.layout.get("meta", {}).get("chart") == name]
+    found = [one for one in charts(at) if one.clicks == name]
     assert len(found) == 1, f"{len(found)} charts are called {name!r}"
     return found[0]
 
@@ -235,10 +243,10 @@ def _visible(node: Any) -> Iterator[str]:
     """Yield the readable texts of an element: no key, no data of a series."""
     if node.type == "table":
         yield from map(str, node.value.to_numpy().ravel())
-    elif node.type == "plotly_chart":
-        yield from (node.proto.alt, *_strings(json.loads(node.proto.spec)["layout"]))
     elif node.type == "html":
         yield plain(node.proto.body)
+    elif node.type == "bidi_component" and node.proto.component_name == "chart":
+        yield from (chart(node.proto).alt, *_strings(chart(node.proto).layout))
     elif node.type == "bidi_component":
         yield from _strings(node.proto.json)
     elif isinstance(value := getattr(node, "value", None), str):
@@ -251,7 +259,7 @@ def _strings(sent: Any) -> Iterator[str]:
     elif isinstance(sent, Message):
         for field, value in sent.ListFields():
             if field.name not in OWN_TEXT:
-                yield from _strings(value)
+                yield from _strings(value.decode() if field.name == "bytes" else value)
     elif isinstance(sent, Mapping):
         yield from (text for pair in sent.items() for part in pair for text in _strings(part))
     elif isinstance(sent, Iterable) and not isinstance(sent, bytes):

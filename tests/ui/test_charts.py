@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import figures
 from tests.sampling import some
 from tests.ui.conftest import open_page
+from tests.ui.screen import chart
 from ui.frame.rooms import PAGES
 from ui.parts import charts
 
@@ -34,8 +35,8 @@ CHANGED = {
 
 def drawn(at: AppTest) -> dict[str, str]:
     """Return what every chart of a page was sent, by its key."""
-    sent = [element.proto for element in at.get("plotly_chart")]
-    return {proto.id.rpartition("-")[2]: proto.spec for proto in sent}
+    components = [e.proto for e in at.get("bidi_component") if e.proto.component_name == "chart"]
+    return {one.id.rpartition("-")[2]: json.dumps(chart(one).spec) for one in components}
 
 
 def file(page: str) -> str:
@@ -106,13 +107,18 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser]:
     return found
 
 
+def draws(message: object) -> bool:
+    """Tell whether a message has a chart."""
+    return message.delta.new_element.bidi_component.component_name == "chart"
+
+
 def test_a_chart_that_did_not_change_is_sent_by_its_name_alone(browser):
     at = open_page(file("attention_maps"))
-    charts_sent = [m for m in browser.sent if m.delta.new_element.HasField("plotly_chart")]
+    charts_sent = [m for m in browser.sent if draws(m)]
     assert len(charts_sent) == len(drawn(at))
     browser.sent.clear()
     at.run()
-    assert not [m for m in browser.sent if m.delta.new_element.HasField("plotly_chart")]
+    assert not [m for m in browser.sent if draws(m)]
     again = [m for m in browser.sent if m.ref_hash in {one.hash for one in charts_sent}]
     assert len(again) == len(charts_sent)
     assert max(m.ByteSize() for m in again) < 200
@@ -126,23 +132,17 @@ def scores(values: np.ndarray) -> charts.Drawing:
 
 def test_a_changed_number_is_another_figure_and_what_is_kept_stays(built):
     values = np.eye(300, dtype=np.float32)
-    first = charts.ready(scores(values), "", False).to_dict()
+    first = json.loads(charts.ready(scores(values), False))
     before = json.dumps(first)
     values[255, 1] = 0.25
-    second = charts.ready(scores(values), "", False).to_dict()
+    second = json.loads(charts.ready(scores(values), False))
     assert len(built) == 2
     assert json.dumps(first) == before != json.dumps(second)
 
 
-def test_a_lecture_and_clicks_have_figures_of_their_own():
-    values = np.eye(3)
-    plain, lower, told = (
-        charts.ready(scores(values), *how).to_dict()["layout"]
-        for how in (("", False), ("", True), ("here", False))
-    )
-    assert lower["height"] < plain["height"] == told["height"]
-    assert told["meta"] == {"chart": "here"}
-    assert "meta" not in plain
+def test_a_lecture_has_figures_of_its_own():
+    plain, lower = (json.loads(charts.ready(scores(np.eye(3)), on)) for on in (False, True))
+    assert lower["layout"]["height"] < plain["layout"]["height"]
 
 
 LARGEST = {"preset": "custom", "d_model": "64", "n_heads": "128", "d_head": "8", "d_value": "8"}

@@ -98,7 +98,7 @@ def test_the_bracket_saves_what_the_products_cost(opened, queries):
 
 def test_as_many_cells_hold_attention_as_the_map_draws(opened):
     at = opened(file("attention_maps"), **SEEDED)
-    drawn = next(c for c in charts(at) if c.layout.get("meta", {}).get("chart") == "large")
+    drawn = next(c for c in charts(at) if c.clicks == "large")
     shown = int((~(drawn.values(0, "z") != drawn.values(0, "z"))).sum())
     assert chosen(question(at)) == str(shown)
     everything = opened(file("attention_maps"), **SEEDED, map_causal="0")

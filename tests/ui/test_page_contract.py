@@ -21,7 +21,7 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import SYMBOLS
 from tests.ui.conftest import noted_downloads, open_page
 from tests.ui.looks import variants_that_look_so
-from tests.ui.screen import csv, lead, numbers, texts
+from tests.ui.screen import charts, csv, lead, numbers, texts
 from ui.frame.rooms import PAGES
 from ui.parts import prose
 from ui.settings.rooms import SETTINGS
@@ -119,7 +119,7 @@ class Shown:
 
 def sent(at: AppTest) -> list[dict[str, Any]]:
     """Return every chart as the browser gets it."""
-    return [json.loads(element.proto.spec) for element in at.get("plotly_chart")]
+    return [chart.spec for chart in charts(at)]
 
 
 def written(at: AppTest) -> list[str]:
@@ -211,7 +211,7 @@ def all_texts(at: AppTest) -> list[str]:
     drawn = [
         html.unescape(json.dumps(json.loads(one.proto.json), ensure_ascii=False))
         for one in at.get("bidi_component")
-        if one.proto.json and one.proto.component_name != "cell_and_key_bridge"
+        if one.proto.json and one.proto.component_name != "clicker"
     ]
     pictures = [one.proto.body.replace("<", " <") for one in at.get("html")]
     return [*texts(at), *pictures, *said, *drawn]

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from tests.ui.conftest import REAL_LAYER
 from tests.ui.controls import control, pressed
-from tests.ui.screen import component
+from tests.ui.screen import charts, component
 from tests.ui.test_real_layer import title
 from ui.engine import folders
 
@@ -61,7 +61,7 @@ def test_what_cannot_be_read_is_said_and_the_page_lives(real, changed, demo, pag
         assert "seeded weights" in at.error[0].value
         for name, value in link.items():
             assert at.query_params[name] == value
-        assert at.get("plotly_chart") or component(at, "growing"), "the page goes on"
+        assert charts(at) or component(at, "growing"), "the page goes on"
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -96,8 +96,9 @@ def test_a_models_tokens_are_never_markup(real, demo, page):
         texts += [element.proto.body for element in at.get("html")]
         for token in HOSTILE[:4]:
             assert not any(token in text for text in texts if "<style" not in text), token
-        charts = [json.dumps(json.loads(c.proto.spec)) for c in at.get("plotly_chart")]
-        assert not any(HOSTILE[0] in chart for chart in charts)  # which know only HTML
+        assert not any(
+            HOSTILE[0] in json.dumps(one.spec) for one in charts(at)
+        )  # which know only HTML
 
 
 def test_choosing_and_leaving_by_the_widgets(opened, demo):

@@ -11,9 +11,8 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from tests.ui.screen import component
-from ui import ROOT
+from ui import ROOT, STATIC
 from ui.frame import story
-from ui.server.scripts import STATIC
 from ui.settings.page import HOME, Page
 from ui.settings.parsers import as_text
 from ui.settings.rooms import PAGES

@@ -17,7 +17,7 @@ from ui.settings.shared import LANGUAGES
 NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 NAMED = r"DeepSeek-V\d"
 SUM = rf"([\d,]+(?: [×+/] [\d,]+)+) = ({NUMBER})"
-OURS = ("story_stage", "cell_and_key_bridge")  # components of the story itself
+OURS = ("story_stage", "clicker")  # components of the story itself
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,4 +1,4 @@
-"""Clicks on heatmap cells and keys of a clicker, which Streamlit does not tell Python."""
+"""Keys of a clicker, which Streamlit does not tell Python, and a link to copy."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,38 +35,30 @@ class Clicker:
 def listen(
     key: str,
     *,
-    on_cell: Callable[[dict[str, Any]], None] | None = None,
-    on_step: Callable[[int], None] | None = None,
+    on_step: Callable[[int], None],
     sections: bool = False,
     moves: bool = False,
 ) -> None:
-    """Call `on_cell({"chart", "x", "y"})` and `on_step(+1 or -1)` before the next run.
+    """Call `on_step(+1 or -1)` before the next run.
 
-    A figure takes part if its layout has `meta={"chart": "a name"}`. Presses in quick succession
-    come as their sum. In the story the keys are its own; in lecture mode a press at a page's last
-    step turns the page. With `sections` presses go through those first, with `moves` through
-    the picture that moves, only in the browser.
+    Presses in quick succession come as their sum. In the story the keys are its own; in lecture
+    mode a press at a page's last step turns the page. With `sections` presses go through those
+    first, with `moves` through the picture that moves, only in the browser.
     """
     session = st.session_state
     if state.settings()["stop"] and key != STORY:
-        on_step = None
-    visit().stepping = visit().stepping or on_step is not None
+        return
+    visit().stepping = True
     clicker = session.setdefault("clicker", Clicker(token_hex(4)))
-
-    def cell() -> None:
-        if on_cell and session[key].get("cell"):
-            on_cell(session[key]["cell"])
 
     def presses() -> None:
         if key in session:
             _step(session[key], on_step)
 
-    wanted = {"keys": on_step is not None, "cells": on_cell is not None}
-    wanted |= {"sections": sections, "moves": moves}
+    wanted = {"sections": sections, "moves": moves}
     sent = _component()(
         key=key,
         data=wanted | {"session": clicker.session, "seen": clicker.seen},
-        on_cell_change=cell,
         on_presses_change=presses,
     )
     if _step(sent, on_step):  # presses that came when an interrupted run had not drawn this yet
@@ -74,13 +66,13 @@ def listen(
 
 
 def _component() -> Callable[..., dict[str, Any]]:
-    return st.components.v2.component("cell_and_key_bridge", js=asset("bridge.js"))
+    return st.components.v2.component("clicker", js=asset("bridge.js"))
 
 
-def _step(sent: dict[str, Any], on_step: Callable[[int], None] | None) -> bool:
+def _step(sent: dict[str, Any], on_step: Callable[[int], None]) -> bool:
     """Take the presses that are new; whether there were any."""
     by = st.session_state.clicker.take(sent.get("presses"))
-    if on_step and by:
+    if by:
         before = state.query()
         on_step(by)
         stayed = "go" not in st.session_state and state.query() == before

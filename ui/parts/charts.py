@@ -9,10 +9,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import orjson
 import streamlit as st
 
 from mla_engine import figures
 from mla_engine.lazy import LazyModule
+from ui import SCRIPTS, asset
 from ui.engine import shared_cache
 from ui.engine.digest import digest
 from ui.parts import files
@@ -23,25 +25,15 @@ from ui.words.text import t
 
 pd = LazyModule("pandas")
 
-EXPORT = {"format": "png", "scale": 2}  # of the chart's own tool bar: readable on a slide
+LIBRARY = next(SCRIPTS.glob("PlotlyChart.*.js")).name  # which has Plotly in it
+CHART = "chart"  # the component that draws one
+PLACE = '<div class="stPlotlyChart" data-testid="stPlotlyChart" role="figure"></div>'
 # Of a chart's height in lecture mode: the lower it is, the larger it and its words are shown.
 LOWER, LOWER_MAP = 0.66, 0.72  # a map has a word beside each row
 LOWEST = 240  # pixels: below, the legend would stand on the curves
 
 
 Drawing = partial[figures.Figure]  # a builder with all its arguments
-
-
-class Ready(figures.Figure):
-    """A figure as it is written to JSON, made once: who sends it again has nothing to convert."""
-
-    def __init__(self, figure: figures.Figure, meta: Mapping[str, str] | None) -> None:
-        self.__dict__["written"] = written = figure.to_dict()
-        written["layout"] |= {"meta": meta} if meta else {}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the dictionary that is kept: nobody changes it."""
-        return self.written
 
 
 def show(
@@ -52,9 +44,10 @@ def show(
     data: Table | None = None,
     file: str = "",
     clicks: str = "",
-    config: Mapping[str, Any] | None = None,
 ) -> None:
     """Draw a chart, and below it a button for its data where it has a table of its own.
+
+    The browser draws it once and changes it in place (assets/chart.js): zoom and hover stay.
 
     Args:
         drawing: a builder of `mla_engine.figures` with its arguments, not yet called.
@@ -62,13 +55,21 @@ def show(
         alt: the picture in words.
         data: makes the table behind it, called on click.
         file: the name of that table's file, by default that of the chart.
-        clicks: the name under which a click on its cells is told to `bridge.listen`.
-        config: of Plotly, beside what every chart has.
+        clicks: the name under which a click on its cells is told to `Visit.on_cell`.
     """
-    figure = ready(drawing, clicks, state.settings()["lecture"])
     name = file.removesuffix(".csv") or key.rpartition(":")[2]
-    tools = {"displaylogo": False, "toImageButtonOptions": EXPORT | {"filename": name}}
-    st.plotly_chart(figure, width="stretch", key=key, alt=alt, config=tools | dict(config or {}))
+    figure = orjson.Fragment(ready(drawing, state.settings()["lecture"]))
+    about = {"alt": alt, "file": name, "clicks": clicks, "library": LIBRARY}
+    about["words"] = [t("figures.full"), t("figures.not_full")]
+
+    def cell() -> None:
+        if (clicked := st.session_state[key].get("cell")) and visit().on_cell:
+            visit().on_cell({"chart": clicks} | clicked)
+
+    chart = st.components.v2.component(
+        CHART, html=PLACE, js=asset("chart.js"), isolate_styles=False
+    )
+    chart(key=key, data=orjson.dumps(about | {"figure": figure}), on_cell_change=cell)
     if data:
         download(data, f"{name}.csv", key)
 
@@ -101,12 +102,12 @@ def _same(*drawn: object) -> Hashable:
 
 
 @shared_cache.cached(key=_same)
-def ready(drawing: Drawing, clicks: str, lecture: bool) -> Ready:
-    """Return the figure for the browser: with the name of its clicks, lower in a lecture."""
+def ready(drawing: Drawing, lecture: bool) -> bytes:
+    """Return the figure as JSON, lower in a lecture: whoever sends it again converts nothing."""
     figure = drawing()
     if lecture:
         figure = figures.resized(figure, _lower(figure.spec))
-    return Ready(figure, {"chart": clicks} if clicks else None)
+    return orjson.dumps(figure.to_dict(), option=orjson.OPT_SERIALIZE_NUMPY)
 
 
 def _lower(spec: Mapping[str, Any]) -> int:

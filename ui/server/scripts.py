@@ -10,12 +10,11 @@ import gzip
 import re
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
-import streamlit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ui import SCRIPTS, STATIC
 from ui.settings.page import HOME
 from ui.settings.rooms import PAGES
 
@@ -23,7 +22,6 @@ FILE = re.compile(r"/static/(?:js|css|media)/[\w.-]+\.(?:js|css)$", re.ASCII)
 LEVEL = 6  # of gzip: above it bytes hardly shrink
 FRAME = "ButtonGroup", "PageLink", "BidiComponent", "Html", "rehype-raw"  # on every page
 OF_PAGE = ("Metric", "DownloadButton"), ("Slider", "PlotlyChart")  # the overview's, the others'
-STATIC = Path(streamlit.__file__).parent / "static"
 IMPORT = re.compile(r'(?:from|import)"\./([\w.-]+\.js)"', re.ASCII)
 
 
@@ -139,12 +137,12 @@ def scripts(names: tuple[str, ...]) -> tuple[str, ...]:
 
     Left out is what the page names already, and a part that Streamlit no longer has.
     """
-    folder, page = STATIC / "static" / "js", (STATIC / "index.html").read_text("utf-8")
+    page = (STATIC / "index.html").read_text("utf-8")
     found: dict[str, None] = {}
-    left = [file.name for name in names for file in folder.glob(f"{name}.*.js")]
+    left = [file.name for name in names for file in SCRIPTS.glob(f"{name}.*.js")]
     while left:
         file = left.pop(0)
         if file not in found and file not in page:
             found[file] = None
-            left += IMPORT.findall((folder / file).read_text("utf-8"))
+            left += IMPORT.findall((SCRIPTS / file).read_text("utf-8"))
     return tuple(found)

@@ -4,7 +4,7 @@ import re
 import shutil
 from pathlib import Path
 
-from ui.server.scripts import STATIC
+from ui import STATIC
 
 FILE = re.compile(r"[\"'`/(]([\w.-]{3,80}\.(?:js|css|woff2|png|gif|svg))[\"'`)]")
 ENTRY = re.compile(r'src="\./static/js/([\w.-]+\.js)"')

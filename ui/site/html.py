@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from ui.server.scripts import FRAME, OF_PAGE, STATIC, scripts
+from ui import STATIC
+from ui.server.scripts import FRAME, OF_PAGE, scripts
 from ui.settings.page import HOME
 from ui.settings.shared import LANGUAGES
 from ui.words.text import catalogue

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ui import ASSETS
-from ui.server.scripts import STATIC
+from ui import ASSETS, STATIC
 from ui.site import frontend, pack
 from ui.site.html import Still, document
 from ui.site.html import place as place_of

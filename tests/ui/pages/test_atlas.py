@@ -61,14 +61,6 @@ def look_back(model: LlamaForCausalLM, head: int) -> None:
     key[0, :half, 0], key[0, half:, 0] = 2 * angles.cos(), 2 * angles.sin()
 
 
-@pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> dict:
-    """What the page does on a click."""
-    found = {}
-    monkeypatch.setattr("ui.parts.bridge.listen", lambda key, **on: found.update(on))
-    return found
-
-
 def changed(click, cell: dict) -> dict:
     """What a click changes."""
     found = {}
@@ -150,7 +142,7 @@ def test_the_page_of_heads_counts_those_with_a_name(opened, own_model):
 
 
 @pytest.mark.parametrize("page", [REAL, HEADS])
-def test_best_first_a_click_opens_the_head_at_its_strongest_look(opened, own_model, heard, page):
+def test_best_first_a_click_opens_the_head_at_its_strongest_look(opened, own_model, page):
     app = opened(page, text=TEXT, real_kind="same", real_order="score")
     ids = ids_of(own_model)
     maps = maps_of(own_model, ids)
@@ -161,7 +153,7 @@ def test_best_first_a_click_opens_the_head_at_its_strongest_look(opened, own_mod
         layer, head = map(int, np.unravel_index(order[tile], expected.shape))
         np.testing.assert_allclose(shares[tile], maps[layer, head], atol=0.5 / SHADES + 1e-5)
         row, column = divmod(tile, LAYERS)
-        found = changed(heard["on_cell"], {"x": column + 0.5, "y": row + 0.5})
+        found = changed(app.session_state["visit"].on_cell, {"x": column + 0.5, "y": row + 0.5})
         looks = np.tril(maps[layer, head], -1)
         looks[:, 0] = 0
         query, key = map(int, np.unravel_index(looks.argmax(), looks.shape))
@@ -181,11 +173,11 @@ def test_a_folder_of_another_shape_in_its_place_is_read(opened, own_model):
     np.testing.assert_allclose(tiles_of(app, len(ids))[1], by_row, atol=0.5 / SHADES + 1e-5)
 
 
-def test_in_order_of_layers_a_click_opens_what_stands_there(opened, own_model, heard):
-    opened(REAL, text=TEXT)
-    found = changed(heard["on_cell"], {"x": 11.5, "y": 3.5})
+def test_in_order_of_layers_a_click_opens_what_stands_there(opened, own_model):
+    app = opened(REAL, text=TEXT)
+    found = changed(app.session_state["visit"].on_cell, {"x": 11.5, "y": 3.5})
     assert (found["layer"], found["map_head"]) == (11, 3)
-    assert not changed(heard["on_cell"], {"x": -0.5, "y": 3.5})
+    assert not changed(app.session_state["visit"].on_cell, {"x": -0.5, "y": 3.5})
 
 
 def test_the_chosen_head_is_framed_and_drawn_large(opened, own_model):
@@ -210,7 +202,7 @@ def test_a_long_text_is_pooled_and_one_token_has_no_look(opened, own_model):
         alone = opened(page, text="a")
         assert not alone.error
         assert any("One token has nothing before it" in line for line in said(alone))
-        assert not [c for c in charts(alone) if c.layout.get("meta", {}).get("chart") == atlas.NAME]
+        assert not [c for c in charts(alone) if c.clicks == atlas.NAME]
 
 
 def test_beside_a_file_of_activations_all_heads_still_read_the_text(opened, own_model, models):
@@ -224,7 +216,7 @@ def test_beside_a_file_of_activations_all_heads_still_read_the_text(opened, own_
 
 def test_a_model_of_somebody_else_is_scored_when_it_is_asked_for(opened, llama):
     app = opened(REAL, source=llama, text=TEXT)
-    assert not [c for c in charts(app) if c.layout.get("meta", {}).get("chart") == atlas.NAME]
+    assert not [c for c in charts(app) if c.clicks == atlas.NAME]
     next(one for one in app.button if one.label == "Score all heads").click().run()
     _, shares = tiles_of(app, len(ids_of(llama)))
     maps = maps_of(llama, ids_of(llama))
@@ -242,5 +234,5 @@ def test_an_old_link_of_the_made_up_language_opens_with_it(opened, own_model):
 
 
 def test_number_and_picture_stand_before_the_text(opened, own_model):
-    drawn = [element.type for element in opened(HEADS).main]
-    assert drawn.index("title") < drawn.index("plotly_chart") < drawn.index("text_area")
+    drawn = [getattr(e.proto, "component_name", e.type) for e in opened(HEADS).main]
+    assert drawn.index("title") < drawn.index("chart") < drawn.index("text_area")

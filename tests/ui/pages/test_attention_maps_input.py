@@ -9,7 +9,6 @@ from mla_engine.studies.words import generated_words
 from tests.ui.controls import control
 from tests.ui.pages.test_attention_maps import CELL, LINK, PAGE, SEEN, WORDS, isolated, trace_of
 from tests.ui.screen import charts, clicked, refusal, statement
-from ui.parts import bridge
 from ui.settings import state
 
 
@@ -48,17 +47,16 @@ def test_the_seed_and_the_generated_words_reach_the_engine(opened):
 
 
 def test_a_click_chooses_the_head_of_a_tile_and_what_a_block_shows(opened, monkeypatch):
-    heard, asked = {}, {}
-    monkeypatch.setattr(bridge, "listen", lambda key, **on: heard.update(on))
-    opened(PAGE, **LINK, map_generated="300", map_causal="0", map_head="4", map_run="2")
+    asked = {}
+    app = opened(PAGE, **LINK, map_generated="300", map_causal="0", map_head="4", map_run="2")
     trace = trace_of("mla", generated_words(300), seed=0)
     monkeypatch.setattr(state, "change", asked.update)
     grid = figures.TileGrid.of((2, 300, 300))
     for tile, head in enumerate((4, 5)):
         top, left = grid.corner(tile)
-        heard["on_cell"]({"chart": "heads", "x": left + 3, "y": top + 3})
+        app.session_state["visit"].on_cell({"chart": "heads", "x": left + 3, "y": top + 3})
         assert asked.pop("map_head") == head
-    heard["on_cell"]({"chart": "heads", "x": -50, "y": -50})
+    app.session_state["visit"].on_cell({"chart": "heads", "x": -50, "y": -50})
     assert not asked, "beside the tiles nothing is chosen"
     logits = {"scores_C": trace.scores_C, "scores": trace.scores_C + trace.scores_R}
     logits |= {"scores_R": trace.scores_R, "large": torch.softmax(logits["scores"], -1)}
@@ -66,7 +64,9 @@ def test_a_click_chooses_the_head_of_a_tile_and_what_a_block_shows(opened, monke
         side = 2 if chart == "large" else 3  # of a block: room for 190 cells, or 125
         middle = (side - 1) / 2
         for row, column in ((6, 12), (102, 252), (294, 0)):
-            heard["on_cell"]({"chart": chart, "x": column + middle, "y": row + middle})
+            app.session_state["visit"].on_cell(
+                {"chart": chart, "x": column + middle, "y": row + middle}
+            )
             block = values[0, 4, row : row + side, column : column + side].abs()
             chosen = (asked["map_query"] - row, asked["map_key"] - column)
             assert block[chosen] == pytest.approx(float(block.max()), rel=1e-5)
@@ -175,7 +175,7 @@ def test_what_cannot_run_is_said_where_the_picture_was(opened, monkeypatch):
     assert statement(app) == ""
     assert "a run may hold" in refusal(app)
     assert control(app, "map_temperature")
-    assert not app.get("plotly_chart")
+    assert not charts(app)
     assert not app.code
     assert "no code" in app.info[0].value
 

@@ -8,6 +8,8 @@ from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.studies.words import generated_words, hidden_states
 from tests.ui.pages.test_attention_maps import LINK, PAGE, isolated, markdown, percent
 from tests.ui.screen import cells, clicked, lead
+from ui.pages.attention_maps import long
+from ui.settings.visit import visit
 
 LATENT = LatentConfig(
     d_model=48, n_heads=6, d_head=10, d_value=14, d_latent_kv=20, d_latent_q=12, d_rope=4,
@@ -72,13 +74,13 @@ def test_a_cell_that_the_mask_hides_has_no_share(opened):
 
 
 def test_a_click_on_a_block_opens_its_largest_share(opened, whole, monkeypatch):
-    def press(key, *, on_cell):
+    def press(view):
+        listen(view)
         if not pressed:
-            pressed.append(key)
-            on_cell({"chart": "long_blocks", "x": 601.5, "y": 1200.5})
+            pressed.append(visit().on_cell({"chart": "long_blocks", "x": 601.5, "y": 1200.5}))
 
-    pressed = []
-    monkeypatch.setattr("ui.parts.bridge.listen", press)
+    pressed, listen = [], long.listen
+    monkeypatch.setattr(long, "listen", press)
     app = opened(PAGE, **LONG, map_query="1450", map_key="1410")
     block = whole[1200:1206, 600:606]
     row, column = np.unravel_index(block.argmax(), block.shape)

@@ -25,7 +25,7 @@ def maps_of(folder: str, text: str, layer: int) -> tuple[list[str], np.ndarray]:
 
 
 def chart(drawn) -> str:
-    return drawn.layout.get("meta", {}).get("chart", "")
+    return drawn.clicks
 
 
 def percent(value: float) -> str:

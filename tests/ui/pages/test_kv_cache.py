@@ -2,7 +2,6 @@
 
 import html
 import io
-import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
@@ -65,10 +64,9 @@ def shows(at: AppTest, topic: str, link: dict[str, str], downloads: Downloads) -
         *[one.preset.source for one in both],
     ]
     drawn = charts(at)
-    assert [
-        json.loads(c.proto.config)["toImageButtonOptions"]["filename"]
-        for c in at.get("plotly_chart")
-    ] == [f"kv_cache_{one.key}" for one in both for _ in range(each(topic, one))]
+    assert [chart.file for chart in drawn] == [
+        f"kv_cache_{one.key}" for one in both for _ in range(each(topic, one))
+    ]
     tables = [table for one in both for table in tables_of(told, one)]
     for found, table in zip(at.table, tables, strict=True):
         pd.testing.assert_frame_equal(found.value, table)

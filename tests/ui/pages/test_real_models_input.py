@@ -15,7 +15,7 @@ from mla_engine.checkpoints.families import FAMILIES
 from mla_engine.checkpoints.load import NOTES
 from tests.checkpoints.models import built
 from tests.checkpoints.texts import IDS, TEXT, folder_of
-from tests.ui.screen import clicked, statement
+from tests.ui.screen import charts, clicked, statement
 from tests.ui.test_page_contract import APART, BARE
 from ui.parts import real_layer
 from ui.words.text import catalogue
@@ -72,13 +72,13 @@ def test_a_link_shows_the_models_own_attention(opened, demo, attentions, layer):
     assert ("from the embedding" in said(app)) == (layer == 0)
     assert ("from the layers before it (2)" in said(app)) == (layer == 2)
     assert "random demonstration weights" in said(app)
-    assert all(chart.proto.alt for chart in app.get("plotly_chart"))
+    assert all(chart.alt for chart in charts(app))
 
 
 def test_without_a_model_the_page_says_what_can_be_read(opened, demo, monkeypatch):
     monkeypatch.setattr(real_layer, "DEMO", demo)
     app = opened(PAGE, code="source")
-    assert not app.get("plotly_chart")
+    assert not charts(app)
     assert not app.code
     assert "no code" in said(app)
     assert "make demo-model" in said(app)
@@ -112,7 +112,7 @@ def test_a_grouped_model_shows_maps_and_says_what_is_left_out(opened, models, na
     shown = drawn(app)
     seen = ~np.isnan(shown)
     assert shown[seen] == pytest.approx(expected.numpy()[seen], abs=1e-5)
-    assert len(app.get("plotly_chart")) == 4
+    assert len(charts(app)) == 4
 
 
 def test_every_note_of_a_plan_has_its_sentence():
@@ -137,7 +137,7 @@ def test_what_cannot_be_read_is_said_and_the_page_lives(opened, models, monkeypa
     assert "seeded" not in app.error[0].value, "nothing seeded follows here"
     assert app.query_params["source"] == named
     assert "make demo-model" in said(app)
-    assert not app.get("plotly_chart")
+    assert not charts(app)
     click(app, "Back to seeded weights")
     assert not app.error
     assert "source" not in app.query_params
@@ -155,7 +155,7 @@ def test_a_text_over_the_limit_is_refused(opened, demo):
     assert "512 can be drawn: shorten it" in html.unescape(app.error[0].value)
     app.text_area(key="text:en").set_value(WORDS).run()
     assert not app.error
-    assert app.get("plotly_chart")
+    assert charts(app)
 
 
 def test_a_models_name_is_never_markup(opened, models, demo):

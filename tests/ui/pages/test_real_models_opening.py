@@ -10,7 +10,7 @@ import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from tests.ui.controls import controls
-from tests.ui.screen import clicked, component, plain, said, statement
+from tests.ui.screen import charts, clicked, component, plain, said, statement
 from ui.engine import real_layer, real_model, shared_cache
 from ui.pages.real_models.sentences import EXAMPLES
 
@@ -59,7 +59,7 @@ def test_its_link_opens_the_same_for_somebody_else(opened, own_model):
     shutil.rmtree(own_model)
     missing = opened(PAGE, **link)
     assert f"{OWN} cannot be shown" in plain(missing.error[0].value)
-    assert not missing.get("plotly_chart")
+    assert not charts(missing)
 
 
 def test_it_is_found_where_a_server_puts_it(opened, models, own_saved, monkeypatch):
@@ -166,7 +166,7 @@ def test_a_layer_is_the_same_once_all_were_read(opened, own_model, monkeypatch):
 def test_it_opens_in_full_when_it_has_come(opened, models, own_saved, monkeypatch):
     monkeypatch.setattr("ui.engine.real_model.NAMES", NAMES)
     app = opened(PAGE)
-    assert not app.get("plotly_chart")
+    assert not charts(app)
     shutil.copytree(own_saved, models / OWN)
     try:
         app.run()

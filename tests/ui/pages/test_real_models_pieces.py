@@ -61,10 +61,10 @@ def last_map(app: AppTest) -> np.ndarray:
 
 def test_layers_are_compared_on_request_and_kept(opened, demo, monkeypatch):
     app = opened(PAGE, source=demo, text=WORDS)
-    before = len(app.get("plotly_chart"))
+    before = len(charts(app))
     click(app, "Compare the layers")
     assert app.query_params["real_layers"] == "1"
-    assert len(app.get("plotly_chart")) == before + 2  # all heads, too
+    assert len(charts(app)) == before + 2  # all heads, too
     expected = [balance(demo, layer) for layer in range(LAYERS)]
     assert last_map(app) == pytest.approx(np.array(expected), abs=1e-5)
     assert app.dataframe[0].value.shape == (LAYERS * HEADS, 5)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.ui.controls import controls
-from tests.ui.screen import refusal, statement
+from tests.ui.screen import charts, refusal, statement
 
 REASON = "d_rope (3) must be even: try *2* or 4"
 OF_PAGE = {  # some of its own controls
@@ -28,7 +28,7 @@ def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened, monkeypa
     assert refusal(at) == f"This cannot run: {REASON}"
     assert "*" not in at.error[0].value
     assert statement(at) == ""
-    assert len(at.get("plotly_chart")) == 0
+    assert len(charts(at)) == 0
     assert {*OF_PAGE[page], "preset"} <= set(controls(at))
     assert not at.code
     assert "no code" in at.info[0].value

@@ -86,7 +86,7 @@ def test_a_pair_turns_in_its_plane(opened, downloads, link, dimensions):
     assert plane["words"] == {"query": "query", "key": "key"}
     assert all(name in plane["told"] for name in (f"Pair {pair} ", "{t}", "{i}"))
     assert plane["says"] == "Distance {distance}: all pairs together score {score}"
-    assert plane["map"] == cells.layout["meta"]["chart"]
+    assert plane["map"] == cells.clicks
     assert plane["at"] == [11, 4]
     dials = [(dial["label"], dial["first"], dial["count"]) for dial in plane["dials"]]
     assert dials == [("Query position t", 0, 16), ("Key position i", 0, 16)]

@@ -7,6 +7,7 @@ from mla_engine.checkpoints import describe, open_checkpoint
 from tests.ui.pages.test_rope import LINK, PAGE
 from tests.ui.screen import charts, statement
 from ui.engine import shared_cache
+from ui.settings.visit import visit
 
 TOPICS = {
     "turning": "A pair turns",
@@ -28,22 +29,23 @@ def test_a_click_on_the_scores_chooses_both_positions(opened, monkeypatch):
     monkeypatch.setattr("ui.parts.bridge.listen", lambda key, **calls: heard.update(calls))
     at = opened(PAGE, **LINK)
     monkeypatch.setattr(
-        "ui.parts.bridge.listen", lambda key, *, on_cell, on_step, moves: [*map(on_cell, cells)]
+        "ui.parts.bridge.listen", lambda key, **calls: [*map(visit().on_cell, cells)]
     )
     at.run()
     monkeypatch.setattr("ui.parts.bridge.listen", lambda key, **calls: None)
     at.run()
     assert statement(at).startswith("At distance 13 ")
     assert (at.query_params["rope_query"], at.query_params["rope_key"]) == ("15", "2")
-    assert set(heard) == {"on_cell", "on_step", "moves"}
+    assert set(heard) == {"on_step", "moves"}
     assert heard["moves"]
-    drawn = [chart.layout.get("meta") for chart in charts(at)]
-    assert drawn == [{"chart": "rope_scores"}], "a click elsewhere tells nothing"
+    assert [chart.clicks for chart in charts(at)] == ["rope_scores"], (
+        "a click elsewhere tells nothing"
+    )
 
 
 def test_a_clicker_turns_on_by_one_position(opened, monkeypatch):
-    def press(key, *, on_cell, on_step, moves):
-        if on_step and not pressed:
+    def press(key, *, on_step, moves):
+        if not pressed:
             pressed.append(on_step(1))
 
     for topic, distance in (("turning", 6), ("merged", 4)):

@@ -19,13 +19,14 @@ from ui.engine import layers, queue, shared_cache, work
 from ui.engine.model import Model, present
 from ui.pages.attention_maps import controls
 from ui.pages.attention_maps.view import nearest
-from ui.parts import bridge, charts, prose
+from ui.parts import charts, prose
 from ui.parts.charts import map_words, named
 from ui.parts.control import control
 from ui.parts.maps.charts import LARGE
 from ui.parts.maps.view import short
 from ui.parts.waits import PATIENCE_SECONDS
 from ui.settings import state
+from ui.settings.visit import visit
 from ui.streamlit_internals import DeltaGenerator
 from ui.words.numbers import count, share, tied_size
 from ui.words.text import safe, t
@@ -297,7 +298,7 @@ def listen(view: LongView) -> None:
             query, key = view.largest_of(query, key)
         state.change(map_query=query, map_key=key)
 
-    bridge.listen("map_clicks", on_cell=clicked)
+    visit().on_cell = clicked
 
 
 def scene() -> LongView | None:

@@ -9,6 +9,7 @@ from ui.parts import bridge
 from ui.settings import state
 from ui.settings.page import LATENT_LAYER, Page, every, joined
 from ui.settings.parsers import Setting, one_of
+from ui.settings.visit import visit
 
 TOPICS: dict[str, type[Topic]] = {
     "turning": turning.TurningTopic,
@@ -40,7 +41,6 @@ def chosen() -> type[Topic]:
 
 def listen() -> None:
     """Let a click choose two positions, and a clicker move the topic's dial by one."""
-    dial = chosen().dial()
-    turns = chosen() is turning.TurningTopic
-    step = dial.move if dial else None
-    bridge.listen("rope", on_cell=turning.clicked, on_step=step, moves=turns)
+    visit().on_cell = turning.clicked
+    if dial := chosen().dial():
+        bridge.listen("rope", on_step=dial.move, moves=chosen() is turning.TurningTopic)

@@ -9,12 +9,13 @@ from mla_engine import figures
 from mla_engine.studies.words import MAX_CHARACTERS, MAX_WORDS, TextError
 from ui.engine import real_layer
 from ui.engine.model import present
-from ui.parts import bridge, trained_layer
+from ui.parts import trained_layer
 from ui.parts.control import control
 from ui.parts.maps.charts import LARGE, PANEL
 from ui.parts.maps.view import Maps, short
 from ui.settings import state
 from ui.settings.parsers import sentence
+from ui.settings.visit import visit
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -118,4 +119,4 @@ def listen(maps: Maps, others: Mapping[str, Callable[[dict], None]] = MappingPro
             query, key = figures.cell_at(maps.matrix(cell["chart"]), *place, height=height)
             state.change(map_query=query, map_key=key)
 
-    bridge.listen("map_clicks", on_cell=clicked)
+    visit().on_cell = clicked

@@ -12,7 +12,7 @@ from mla_engine.figures import symbol_html
 from mla_engine.figures.axes import MAX_LABEL_LENGTH, safe
 from ui.engine import shared_cache
 from ui.engine.layers import to_numpy
-from ui.parts import bridge, charts, prose
+from ui.parts import charts, prose
 from ui.parts.charts import map_words, named
 from ui.parts.control import control
 from ui.parts.maps import axes
@@ -22,6 +22,7 @@ from ui.parts.maps.view import Maps, short
 from ui.parts.maps.words import facts as plain
 from ui.parts.maps.words import shown
 from ui.settings import state
+from ui.settings.visit import visit
 from ui.words.numbers import count, digits, fixed, number, signed
 from ui.words.text import t
 
@@ -222,4 +223,4 @@ def listen(maps: Maps) -> None:
         query, key = figures.cell_at(maps.matrix("attention"), *place, height=LARGE)
         state.change(map_query=query, map_key=key)
 
-    bridge.listen("map_clicks", on_cell=clicked)
+    visit().on_cell = clicked

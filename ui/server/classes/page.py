@@ -12,9 +12,9 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse
 from starlette.types import Scope
 
-from ui import asset
+from ui import STATIC, asset
 from ui.server.classes.following import OWN
-from ui.server.scripts import STATIC, links
+from ui.server.scripts import links
 from ui.settings.page import HOME
 from ui.settings.parsers import room
 from ui.settings.rooms import PAGES

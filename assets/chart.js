@@ -1,0 +1,134 @@
+// A chart: drawn once by Plotly, the library that Streamlit ships, and then changed in place, so that
+// zoom, hover and focus stay. Python sends the figure; its colours are those of the page.
+const FULL = {
+  width: 512, height: 512, // an arrow to each corner
+  path: "M0 0h190v60H60v130H0zM322 0h190v190h-60V60H322zM0 322h60v130h130v60H0zM452 322h60v190H322v-60h130z",
+};
+const WITHOUT = ["lasso2d", "select2d", "sendChartToCloud"];
+// Beside the front end's entry, from wherever that came: the page's own address changes.
+const library = (name) => {
+  const { name: entry } = performance.getEntriesByType("resource").find((one) => ENTRY.test(one.name));
+  return (document.mlaPlotly ??= import(new URL(name, entry).href).then(() => window.Plotly));
+};
+const ENTRY = /static\/js\/index\.[^/]*\.js/;
+const of = (style, name) => style.getPropertyValue(`--st-${name}`).trim();
+
+// The template of the figure with the page's letters and colours.
+function themed({ layout }, style) {
+  const font = { color: of(style, "text-color"), family: of(style, "font") };
+  const hover = { bgcolor: of(style, "background-color"), bordercolor: of(style, "border-color") };
+  const grid = { gridcolor: of(style, "border-color-light"), tickcolor: of(style, "border-color-light") };
+  return {
+    layout: {
+      ...layout,
+      font: { ...layout.font, ...font },
+      hoverlabel: { ...layout.hoverlabel, ...hover, font: { ...layout.hoverlabel.font, ...font } },
+      xaxis: { ...layout.xaxis, ...grid },
+      yaxis: { ...layout.yaxis, ...grid },
+    },
+  };
+}
+
+class Chart {
+  constructor(host) {
+    this.host = host;
+    this.sized = new ResizeObserver(() => this.size());
+    this.sized.observe(host);
+  }
+
+  show(data, tell) {
+    Object.assign(this, { data, tell, waits: true });
+    this.host.setAttribute("aria-label", data.alt);
+    this.host.style.setProperty("--height", `${data.figure.layout.height}px`);
+    this.draw();
+  }
+
+  // Once for all that came meanwhile; where there is no room yet, when there is.
+  async draw() {
+    const Plotly = (this.Plotly ??= await library(this.data.library));
+    if (!this.waits || !this.host.isConnected || !this.host.clientWidth) return;
+    this.waits = false;
+    const { figure, clicks, words, file } = this.data;
+    if (this.titled !== words[0]) this.begin(words[0]);
+    const layout = { ...figure.layout, ...this.fitted(), uirevision: "kept", meta: { chart: clicks } };
+    layout.template = themed(figure.layout.template, getComputedStyle(this.host));
+    await Plotly.react(this.plot, figure.data, layout, {
+      modeBarButtonsToAdd: [this.button],
+      modeBarButtonsToRemove: WITHOUT,
+      displaylogo: false,
+      toImageButtonOptions: { format: "png", scale: 2, filename: file }, // readable on a slide
+    });
+    if (this.plot.told) return;
+    this.plot.told = true;
+    this.plot.on("plotly_click", ({ points: [{ x, y }] }) => this.data.clicks && this.tell("cell", { x, y }));
+  }
+
+  begin(title) {
+    this.end();
+    this.plot = this.host.appendChild(document.createElement("div"));
+    this.titled = title;
+    this.button = { name: "full", title, icon: FULL, click: () => this.fill() };
+  }
+
+  // As wide as its place; in lecture mode it is larger with its words, in full screen as large as that.
+  fitted() {
+    const full = this.dialog?.open;
+    const { height } = this.data.figure.layout;
+    const ours = Number(getComputedStyle(this.host).getPropertyValue("--scale")) || 1;
+    if (!full) this.wide = this.host.clientWidth / ours;
+    const scale = full ? Math.min(innerWidth / this.wide, innerHeight / height) : ours;
+    this.dialog?.style.setProperty("--scale", scale);
+    this.plot.style.transform = scale === 1 ? "" : `scale(${scale})`;
+    this.fit = full ? { width: innerWidth / scale, height: innerHeight / scale } : { width: this.wide, height };
+    return this.fit;
+  }
+
+  size() {
+    if (!this.Plotly || this.waits) return void this.draw();
+    const { width, height } = this.fit;
+    const fit = this.host.clientWidth ? this.fitted() : this.fit;
+    if (fit.width !== width || fit.height !== height) this.Plotly.relayout(this.plot, fit);
+  }
+
+  fill() {
+    const dialog = (this.dialog = document.body.appendChild(document.createElement("dialog")));
+    const close = document.createElement("button");
+    close.textContent = this.data.words[1];
+    close.onclick = () => dialog.close();
+    dialog.className = "stPlotlyChart";
+    dialog.setAttribute("aria-label", this.data.alt);
+    const move = (from, to) => {
+      to.dataset.testid = from.dataset.testid;
+      delete from.dataset.testid;
+      to.prepend(this.plot);
+    };
+    dialog.append(close);
+    move(this.host, dialog);
+    dialog.onclose = () => {
+      move(dialog, this.host);
+      dialog.remove();
+      this.size();
+    };
+    this.sized.observe(dialog);
+    dialog.showModal();
+    this.size();
+  }
+
+  end() {
+    this.dialog?.close();
+    if (this.plot) this.Plotly.purge(this.plot);
+    this.plot?.remove();
+  }
+}
+
+const read = new TextDecoder();
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const host = parentElement.querySelector("[role=figure]");
+  const chart = (host.chart ??= new Chart(host));
+  chart.show(JSON.parse(read.decode(data)), setTriggerValue);
+  return () => {
+    chart.sized.disconnect();
+    chart.end();
+  };
+}
