@@ -16,6 +16,7 @@ from tests.ui.conftest import REAL_LAYER as LAYER
 from tests.ui.conftest import REAL_TEXT as TEXT
 from tests.ui.controls import control
 from tests.ui.screen import charts, component, plain, speech, statement
+from ui.engine.folders import written
 from ui.engine.real_layer import RealLayer as Loaded
 from ui.pages.decode import run as decode_run
 from ui.parts.ways import Way
@@ -78,9 +79,10 @@ def test_compared_maps_are_those_of_transformers(real, theirs):
 
 
 def test_a_decoded_step_gives_the_output_of_transformers(real, theirs, demo):
-    at = real("decode", dec_prompt="4", dec_step="5")
+    at = real("decode", dec_prompt="4", dec_step="5", dec_ways="all")
     config = attention_config(json.loads((Path(demo) / "config.json").read_text()), LAYER)
-    loaded, tokens = Loaded(demo, "", LAYER, TEXT), hidden_states(demo, TEXT, 0).tokens
+    loaded = Loaded(demo, "", LAYER, TEXT, written=written(demo))
+    tokens = hidden_states(demo, TEXT, 0).tokens
     for cache, form in (("latent", "absorbed"), ("latent", "expanded"), ("kv", "expanded")):
         runner = decode_run.runner(Way(config, form, cache), 8, 4, tokens, loaded, loaded)
         assert set(runner.steps) == {5}, "the page did not run it"

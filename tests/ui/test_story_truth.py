@@ -21,14 +21,14 @@ from tests.ui.story_model import (
     trace,
 )
 from ui.engine.trained import OWN
-from ui.frame.story import steps
+from ui.frame.story import telling
 
 THINGS = tuple(place for place, word in enumerate(WORDS) if word not in NAMES)
 SAME = 0.02  # of right answers: what is "as well"
 QUOTED = r"“(.+?)”"
 
 
-@pytest.mark.parametrize("step", steps()[:2])
+@pytest.mark.parametrize("step", telling("")[:2])
 def test_the_model_expects_the_word_that_the_story_quotes(step):
     text = step.own.get("sentence", OWN)
     for say in step.say.values():

@@ -76,7 +76,7 @@ def test_every_picture_is_the_models_own(opened, downloads, variant, layer):
         values = hidden(getattr(trace, code)[0, 2].numpy(), seen)
         np.testing.assert_array_equal(clicked(app, code).values(0, "z"), values)
     assert cells(downloads["large.csv"]) == written(every[2], [*words], [*words])
-    order = [chart.layout["meta"]["chart"] for chart in charts(app)[:2]]
+    order = [chart.clicks for chart in charts(app)[:2]]
     assert order == ["large", "heads"], "the map with its words stands first"
     assert app.title[0].value == "Which word does a head look at?"
     number, _ = lead(app)
@@ -297,5 +297,5 @@ def test_drawn_weights_are_said_to_be_noise_and_say_nothing_of_a_look(opened):
     told_of = ("Next, the model", "content alone", "fresh texts", "Mask and temperature change")
     assert not any(part in line for line in markdown(app) for part in told_of)
     assert any("what it looks at is noise" in caption.value for caption in app.caption)
-    order = [chart.layout["meta"]["chart"] for chart in charts(app)[:2]]
+    order = [chart.clicks for chart in charts(app)[:2]]
     assert order == ["heads", "large"]
