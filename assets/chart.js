@@ -5,9 +5,11 @@ const FULL = {
   path: "M0 0h190v60H60v130H0zM322 0h190v190h-60V60H322zM0 322h60v130h130v60H0zM452 322h60v190H322v-60h130z",
 };
 const WITHOUT = ["lasso2d", "select2d", "sendChartToCloud"];
-// Beside the front end's entry, from wherever that came: the page's own address changes.
+// Beside the front end's entry, from wherever that came: the page's own address changes, and with it
+// what its tag says.
 const library = (name) => {
-  const { name: entry } = performance.getEntriesByType("resource").find((one) => ENTRY.test(one.name));
+  const came = performance.getEntriesByType("resource").find((one) => ENTRY.test(one.name));
+  const entry = came?.name ?? document.querySelector("script[src*='static/js/index']").src;
   return (document.mlaPlotly ??= import(new URL(name, entry).href).then(() => window.Plotly));
 };
 const ENTRY = /static\/js\/index\.[^/]*\.js/;
