@@ -52,7 +52,8 @@ class Chart {
     this.waits = false;
     const { figure, clicks, words, file } = this.data;
     if (this.titled !== words[0]) this.begin(words[0]);
-    const layout = { ...figure.layout, ...this.fitted(), uirevision: "kept", meta: { chart: clicks } };
+    const uirevision = figure.data.map(({ name }) => name).join(); // other series: nothing stays hidden
+    const layout = { ...figure.layout, ...this.fitted(), uirevision, meta: { chart: clicks } };
     layout.template = themed(figure.layout.template, getComputedStyle(this.host));
     await Plotly.react(this.plot, figure.data, layout, {
       modeBarButtonsToAdd: [this.button],
