@@ -1,5 +1,5 @@
 // A chart: drawn once by Plotly, the library that Streamlit ships, and then changed in place, so that
-// zoom, hover and focus stay. Python sends the figure; its colours are those of the page.
+// hover and focus stay. Python sends the figure; its colours are those of the page.
 const FULL = {
   width: 512, height: 512, // an arrow to each corner
   path: "M0 0h190v60H60v130H0zM322 0h190v190h-60V60H322zM0 322h60v130h130v60H0zM452 322h60v190H322v-60h130z",
@@ -7,7 +7,7 @@ const FULL = {
 const WITHOUT = ["lasso2d", "select2d", "sendChartToCloud"];
 // Beside the front end's entry, from wherever that came: the page's own address changes, and with it
 // what its tag says.
-const library = (name) => {
+const load = (name) => {
   const came = performance.getEntriesByType("resource").find((one) => ENTRY.test(one.name));
   const entry = came?.name ?? document.querySelector("script[src*='static/js/index']").src;
   return (document.mlaPlotly ??= import(new URL(name, entry).href).then(() => window.Plotly));
@@ -47,7 +47,7 @@ class Chart {
 
   // Once for all that came meanwhile; where there is no room yet, when there is.
   async draw() {
-    const Plotly = (this.Plotly ??= await library(this.data.library));
+    const Plotly = (this.Plotly ??= await load(this.data.script));
     if (!this.waits || !this.host.isConnected || !this.host.clientWidth) return;
     this.waits = false;
     const { figure, clicks, words, file } = this.data;

@@ -1,6 +1,6 @@
 // A page in a class. Where it follows the lecturer, Streamlit's front end gets the messages of the
 // lecturer's page by a socket of the class (ui/server/classes/following.py) in place of the server's
-// own: no page runs for it. The class itself is drawn by classroom.js, which is told what comes.
+// own (stand_in.js, before this): no page runs for it. The class itself is drawn by classroom.js, which is told what comes.
 (() => {
   const told = JSON.parse(document.querySelector("#follow").textContent);
   const root = new URL("./", location.href);
@@ -156,15 +156,7 @@
     }
   }
 
-  window.__streamlit = { // no questions that only a page of its own would have
-    BACKEND_BASE_URL: root.href,
-    HOST_CONFIG: { allowedOrigins: ["https://none.invalid"], useExternalAuthToken: false },
-  };
-  const Socket = window.WebSocket;
-  window.WebSocket = function (url, ...more) {
-    return String(url).includes("_stcore/stream") ? new Front() : new Socket(url, ...more);
-  };
-  Object.assign(window.WebSocket, { CONNECTING: 0, OPEN: 1, CLOSING: 2, CLOSED: 3 });
+  const Socket = standIn(root, Front);
 
   const wake = () => { if (!document.hidden && Date.now() - heard > SILENCE) line?.close(); };
   setInterval(wake, SILENCE);

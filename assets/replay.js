@@ -333,13 +333,5 @@
     button.click();
   }, true);
 
-  window.__streamlit = { // no questions to a server that is not there
-    BACKEND_BASE_URL: root.href,
-    HOST_CONFIG: { allowedOrigins: ["https://none.invalid"], useExternalAuthToken: false },
-  };
-  const Socket = window.WebSocket;
-  window.WebSocket = function (url, ...more) {
-    return String(url).includes("_stcore/stream") ? new Replay() : new Socket(url, ...more);
-  };
-  Object.assign(window.WebSocket, { CONNECTING: 0, OPEN: 1, CLOSING: 2, CLOSED: 3 });
+  standIn(root, Replay);
 })();

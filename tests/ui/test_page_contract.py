@@ -83,6 +83,7 @@ EXPLAINED = {  # symbols with their meaning as tooltip
     "absorption": ("c_KV", "k_C", "q_C", "W_UK", "W_DKV", "h"),
     "compression": ("k_R", "h", "c_Q"),
     "kv_cache": ("c_KV", "k_R"),
+    "decode": ("c_KV", "k_R"),
     "compute": ("c_KV",),
     "claims": ("c_KV", "k_R", "W_UK", "q_C"),
 }

@@ -25,7 +25,7 @@ from ui.words.text import t
 
 pd = LazyModule("pandas")
 
-LIBRARY = next(SCRIPTS.glob("PlotlyChart.*.js")).name  # which has Plotly in it
+PLOTLY = next(SCRIPTS.glob("PlotlyChart.*.js")).name  # which has Plotly in it
 CHART = "chart"  # the component that draws one
 PLACE = '<div class="stPlotlyChart" data-testid="stPlotlyChart" role="figure"></div>'
 # Of a chart's height in lecture mode: the lower it is, the larger it and its words are shown.
@@ -47,7 +47,7 @@ def show(
 ) -> None:
     """Draw a chart, and below it a button for its data where it has a table of its own.
 
-    The browser draws it once and changes it in place (assets/chart.js): zoom and hover stay.
+    The browser draws it once and changes it in place (assets/chart.js): hover and focus stay.
 
     Args:
         drawing: a builder of `mla_engine.figures` with its arguments, not yet called.
@@ -59,7 +59,7 @@ def show(
     """
     name = file.removesuffix(".csv") or key.rpartition(":")[2]
     figure = orjson.Fragment(ready(drawing, state.settings()["lecture"]))
-    about = {"alt": alt, "file": name, "clicks": clicks, "library": LIBRARY}
+    about = {"alt": alt, "file": name, "clicks": clicks, "script": PLOTLY}
     about["words"] = [t("figures.full"), t("figures.not_full")]
 
     def cell() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ui import ASSETS, STATIC
+from ui import ASSETS, STATIC, asset
 from ui.site import frontend, pack
 from ui.site.html import Still, document
 from ui.site.html import place as place_of
@@ -84,7 +84,7 @@ def write(
         (place / "index.html").write_text(document(still, own, ways.url), "utf-8")
         shutil.copyfile(STATIC / ICON, place / ICON)  # asked for beside each page
     frontend.copy(made)
-    shutil.copyfile(ASSETS / SCRIPT, made / SCRIPT)
+    (made / SCRIPT).write_text(asset("stand_in.js") + asset(SCRIPT), "utf-8")
     shutil.copyfile(ASSETS / LICENCE, made / Path(LICENCE).name)
     _answers(made)
     (made / ".nojekyll").write_text("")  # GitHub would leave out what begins with an underscore

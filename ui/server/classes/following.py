@@ -43,18 +43,20 @@ def read_hello(text: object) -> Hello:
     Raises:
         ClassError: "garbled".
     """
+    if not isinstance(text, str) or len(text) > LONGEST:
+        raise ClassError("garbled")
     try:
-        assert isinstance(text, str)
-        assert len(text) <= LONGEST
         said = orjson.loads(text)
         names = "token", "lang", "root", "shows"
         token, lang, root, shows = (str(said[name]) for name in names)
         own = tuple((name, str(said["own"][name])) for name in OWN if name in said["own"])
         for name, value in own:
             SETTINGS[name].parse(value)
-        assert urlsplit(root).scheme in ("http", "https")
-    except (AssertionError, ValueError, KeyError, TypeError) as error:
+        scheme = urlsplit(root).scheme
+    except (ValueError, KeyError, TypeError) as error:
         raise ClassError("garbled") from error
+    if scheme not in ("http", "https"):
+        raise ClassError("garbled")
     lang = lang[:2] if lang[:2] in LANGUAGES else "en"
     return Hello(token, lang, root.rstrip("/"), own, shows)
 

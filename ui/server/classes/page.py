@@ -43,5 +43,5 @@ def _document(code: str) -> str:
     text = (STATIC / "index.html").read_text("utf-8")
     told = json.dumps({"code": code, "own": OWN, "home": HOME})
     ours = f'<script type="application/json" id="follow">{told}</script>\n'
-    ours += f"<script>{asset('follow.js')}</script>\n"
+    ours += f"<script>{asset('stand_in.js')}{asset('follow.js')}</script>\n"
     return text.replace('<script type="module"', f'{ours}<script type="module"', 1)
