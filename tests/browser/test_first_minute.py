@@ -161,6 +161,7 @@ def test_who_joins_a_class_goes_where_its_lecturer_goes(app_url, chromium):
         joined(first, app_url, code, "You follow the lecture")
         expect(over(lecturer)).to_contain_text("1 here")
         goes(lecturer, "Notation")
+        expect(lecturer).to_have_url(at("notation"))
         expect(first).to_have_url(at("notation"))
         settle(first)
         assert first.locator("h1").inner_text() == lecturer.locator("h1").inner_text()

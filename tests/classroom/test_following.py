@@ -1,5 +1,6 @@
 """Followers are drawn for once: the messages of a step come to all, as a session's own would."""
 
+import asyncio
 import gzip
 import json
 import re
@@ -7,6 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from unittest.mock import Mock
 
 import pytest
 from google.protobuf.message import Message
@@ -17,8 +19,9 @@ from websockets.sync.client import connect
 from tests import patience
 from tests.attacks.client import Session
 from tests.attacks.server import App, copied, running
-from ui.classroom import codes
+from ui.classroom import codes, store
 from ui.frame.rooms import PAGES
+from ui.server.classes import drawing, following, watch
 from ui.settings.page import HOME
 
 OPENS, ROOT = "opens ", "http://localhost"  # as `Session` says
@@ -216,6 +219,42 @@ def test_who_may_not_follow_is_told_why(room):
         assert wrong.refused() == "no_room"
         with pytest.raises(ConnectionClosed):
             wrong.next()
+
+
+def test_a_page_that_was_not_drawn_is_drawn_again(monkeypatch):
+    tries, sent = [], []
+
+    async def fails_once(asked: drawing.Asked) -> drawing.Drawing:
+        tries.append(asked)
+        if len(tries) == 1:
+            raise TimeoutError
+        return drawing.Drawing("", asked, ((b"drawn",),), {}, waits=False, passes=False)
+
+    async def stays() -> dict[str, str]:
+        await asyncio.sleep(patience.SECONDS)
+        return {"type": "websocket.disconnect"}
+
+    async def send(said: dict) -> None:
+        sent.append(said)
+
+    async def followed() -> None:
+        said = following.Hello("", "en", ROOT, (), "")
+        here = json.dumps({"page": "rope", "query": {}})
+        there = store.Room(codes.Lead("", ""), told={"here": here})
+        follower = asyncio.create_task(
+            following.follow(watch.Watch("22222222", there), "one", said, stays, send)
+        )
+        async with asyncio.timeout(patience.SECONDS):
+            while not any("bytes" in one for one in sent):
+                await asyncio.sleep(0.01)
+        follower.cancel()
+
+    for part in ("hold_media_files", "finalize"):  # of a server that runs
+        monkeypatch.setattr(drawing, part, Mock())
+    monkeypatch.setattr(watch, "draw", fails_once)
+    monkeypatch.setattr(watch, "LATER", 0.01)
+    asyncio.run(followed())
+    assert [one.page for one in tries] == ["rope", "rope"]
 
 
 def test_one_browser_has_a_few_sockets_and_no_more(room):

@@ -80,7 +80,8 @@ def document(still: Still, told: dict[str, Any], url: str) -> str:
     ours = f'<script type="application/json" id="copy">{data}</script>\n'
     ours += f'    <script src="{up}replay.js"></script>\n'
     ours += "".join(
-        f'    <link rel="modulepreload" crossorigin href="{up}static/js/{name}">\n'
+        f'    <link rel="modulepreload" fetchpriority="low" crossorigin '
+        f'href="{up}static/js/{name}">\n'
         for name in scripts(FRAME + OF_PAGE[still.page != HOME])
     )
     text = text.replace('<script type="module"', f'{ours}    <script type="module"', 1)
@@ -112,5 +113,6 @@ def _head(still: Still, url: str, up: str) -> str:
 
 def _body(still: Still, up: str) -> str:
     title, says = html.escape(still.title), html.escape(still.says)
-    picture = f'<img src="{up}{still.picture}" alt="{title}" width="1200" height="630">'
+    picture = f'<img src="{up}{still.picture}" alt="{title}" width="1200" height="630"'
+    picture += ' fetchpriority="high">'  # before the scripts
     return f'<div id="still"><h1>{title}</h1><p>{says}</p>{picture}</div>'

@@ -32,6 +32,7 @@ from ui.streamlit_internals import (
 APART = {"auto_rerun", "stop_auto_rerun", "page_info_changed", "git_info_changed", "page_profile"}
 LARGE = 1000  # bytes: a message of more is sent once to who was sent it with the page before
 LEVEL = 3  # of gzip
+LONGEST = 120.0  # seconds for a page
 WAITS = f"-{sections.KEY}"  # in the name of what stands for a section
 
 
@@ -139,7 +140,11 @@ class _Nobody(SessionClient):
 
 
 async def draw(asked: Asked) -> Drawing:
-    """Draw an address."""
+    """Draw an address.
+
+    Raises:
+        TimeoutError: it took longer than any page does.
+    """
     nobody = _Nobody(() if asked.whole else (("host", "nobody"),))
     session = open_session(nobody)
     try:
@@ -149,7 +154,7 @@ async def draw(asked: Asked) -> Drawing:
         rerun.query_string = urlencode(asked.query)
         said.locale, said.url = asked.lang, f"{asked.root}/{rerun.page_name}"
         send_to_session(session, message)
-        await nobody.finished.wait()
+        await asyncio.wait_for(nobody.finished.wait(), LONGEST)
         kinds = {one.WhichOneof("type"): one for one in nobody.got}
         told = kinds.get("page_info_changed")
         address = told.page_info_changed.query_string if told else rerun.query_string

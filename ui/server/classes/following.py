@@ -69,7 +69,6 @@ async def follow(watch: Watch, name: str, said: Hello, receive: Receive, send: S
     """
     gone = asyncio.create_task(_left(receive))
     told = News()
-    asked: Asked | None = None
     drawn: asyncio.Task[Drawing] | None = None
     shown: Drawing | None = None
     try:
@@ -84,8 +83,8 @@ async def follow(watch: Watch, name: str, said: Hello, receive: Receive, send: S
                 await _say(send, text=news.body.decode())
                 told = news
             wanted = _asked(watch, said, shown)
-            if wanted and wanted != asked:
-                asked, drawn = wanted, watch.drawing(wanted)
+            if wanted and not (shown and shown.asked == wanted):
+                drawn = watch.drawing(wanted)
             if drawn and drawn.done() and not drawn.exception() and drawn.result() is not shown:
                 before, shown = shown, drawn.result()
                 if before or shown.name != said.shows:

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 import orjson
@@ -20,7 +21,7 @@ from ui.classroom.store import ClassError, Room
 from ui.server.classes.drawing import Asked, Drawing, draw
 
 TICK = 0.2  # seconds between two looks
-LATER = 1.0  # where the store could not be reached
+LATER = 1.0  # after what failed: a look at the store, a drawing
 WAIT = 10.0  # seconds for which a browser waits for something new
 UNWATCHED = 30.0  # seconds after the last browser has asked
 HEARD = 5.0  # seconds between two notes of who is present
@@ -76,20 +77,26 @@ class Watch:
         """Return a drawing, begun now or by another follower; all are told when it is done."""
         if asked not in self.drawings:
             task = self.drawings[asked] = asyncio.create_task(draw(asked))
-            task.add_done_callback(self._drawn)
+            task.add_done_callback(partial(self._drawn, asked))
             done = [one for one, task in self.drawings.items() if task.done()]
             for oldest in done[: max(0, len(self.drawings) - KEPT)]:
                 del self.drawings[oldest]
         return self.drawings[asked]
 
-    def _drawn(self, task: asyncio.Task[Drawing]) -> None:
+    def _drawn(self, asked: Asked, task: asyncio.Task[Drawing]) -> None:
         self.tell(leads=False)
         if task.cancelled():
             return
+        later = asyncio.get_running_loop().call_later
         if error := task.exception():
-            LOG.error("a page of a class was not drawn", exc_info=error)
+            LOG.error("a page of a class was not drawn: %s", asked.page, exc_info=error)
+            later(LATER, self._draw_again, asked)
         elif task.result().passes:
-            asyncio.get_running_loop().call_later(PASSES, self._renew, task.result().asked)
+            later(PASSES, self._renew, asked)
+
+    def _draw_again(self, asked: Asked) -> None:
+        self.drawings.pop(asked, None)
+        self.tell(leads=False)  # who still wants it asks for it
 
     def _renew(self, asked: Asked) -> None:
         if asked.moment == self.moment:
