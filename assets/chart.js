@@ -1,5 +1,7 @@
 // A chart: drawn once by Plotly, the library that Streamlit ships, and then changed in place, so that
-// hover and focus stay. Python sends the figure; its colours are those of the page.
+// hover and focus stay. Python sends the figure; its colours are those of the page. The frame of a cell
+// goes with a click, and the line of a slider with the hand, before the server has heard: where its
+// answer is the same picture, nothing is drawn again.
 const FULL = {
   width: 512, height: 512, // an arrow to each corner
   path: "M0 0h190v60H60v130H0zM322 0h190v190h-60V60H322zM0 322h60v130h130v60H0zM452 322h60v190H322v-60h130z",
@@ -31,6 +33,27 @@ function themed({ layout }, style) {
   };
 }
 
+// The frame of a cell, or of a tile of them, at a point: around its middle where cells are small.
+function framed(shape, point, pitch) {
+  const moved = { ...shape };
+  for (const side of ["x", "y"]) {
+    const by = Math.floor((point[side] - shape[`${side}0`]) / pitch[side]) * pitch[side];
+    if (`${side}anchor` in shape) moved[`${side}anchor`] = point[side];
+    else for (const end of [`${side}0`, `${side}1`]) moved[end] += by;
+  }
+  return moved;
+}
+
+// The line that goes with a slider stands where the hand is, which the server may not have heard yet.
+function led(data) {
+  const says = data.follows && document.querySelector(`.${data.follows} input`)?.getAttribute("aria-valuetext");
+  const place = Number(says?.replaceAll(",", "") || NaN); // "131,072"
+  for (const one of data.figure.layout.shapes ?? []) {
+    if (one.name === "here" && place >= 0) Object.assign(one, { x0: place, x1: place });
+  }
+  return data;
+}
+
 class Chart {
   constructor(host) {
     this.host = host;
@@ -38,8 +61,11 @@ class Chart {
     this.sized.observe(host);
   }
 
-  show(data, tell) {
-    Object.assign(this, { data, tell, waits: true });
+  show(sent, tell) {
+    const data = led(JSON.parse(sent));
+    const { shapes = [], ...around } = data.figure.layout;
+    const picture = JSON.stringify([data.figure.data, around, data.clicks, data.file]); // Plotly writes into these
+    Object.assign(this, { sent, data, tell, shapes, picture, waits: true });
     this.host.setAttribute("aria-label", data.alt);
     this.host.style.setProperty("--height", `${data.figure.layout.height}px`);
     this.draw();
@@ -52,10 +78,16 @@ class Chart {
     this.waits = false;
     const { figure, clicks, words, file } = this.data;
     if (this.titled !== words[0]) this.begin(words[0]);
+    const template = themed(figure.layout.template, getComputedStyle(this.host));
+    const own = { ...this.fitted(), template };
+    const drawn = this.picture + JSON.stringify(own);
+    const marks = JSON.stringify(this.shapes);
+    const before = { drawn: this.drawn, marks: this.marks };
+    Object.assign(this, { drawn, marks });
+    if (drawn === before.drawn) return marks !== before.marks && Plotly.relayout(this.plot, { shapes: this.shapes });
     const uirevision = figure.data.map(({ name }) => name).join(); // other series: nothing stays hidden
-    const layout = { ...figure.layout, ...this.fitted(), uirevision, meta: { chart: clicks } };
-    layout.template = themed(figure.layout.template, getComputedStyle(this.host));
-    await Plotly.react(this.plot, figure.data, layout, {
+    const meta = { ...figure.layout.meta, chart: clicks };
+    await Plotly.react(this.plot, figure.data, { ...figure.layout, ...own, shapes: this.shapes, uirevision, meta }, {
       modeBarButtonsToAdd: [this.button],
       modeBarButtonsToRemove: WITHOUT,
       displaylogo: false,
@@ -63,13 +95,20 @@ class Chart {
     });
     if (this.plot.told) return;
     this.plot.told = true;
-    this.plot.on("plotly_click", ({ points: [{ x, y }] }) => this.data.clicks && this.tell("cell", { x, y }));
+    this.plot.on("plotly_click", ({ points: [{ x, y }] }) => {
+      if (!this.data.clicks) return;
+      this.tell("cell", { x, y });
+      const { pitch = { x: 1, y: 1 } } = this.data.figure.layout.meta ?? {};
+      this.shapes = this.shapes.map((one) => (one.name === "frame" ? framed(one, { x, y }, pitch) : one));
+      this.waits = true;
+      this.draw();
+    });
   }
 
   begin(title) {
     this.end();
     this.plot = this.host.appendChild(document.createElement("div"));
-    this.titled = title;
+    Object.assign(this, { titled: title, drawn: "" });
     this.button = { name: "full", title, icon: FULL, click: () => this.fill() };
   }
 
@@ -125,12 +164,22 @@ class Chart {
 }
 
 const read = new TextDecoder();
+const charts = new Set();
+
+new MutationObserver((records) => { // a slider's hand is somewhere else
+  for (const chart of charts) {
+    const { follows } = chart.data;
+    if (follows && records.some(({ target }) => target.closest(`.${follows}`))) chart.show(chart.sent, chart.tell);
+  }
+}).observe(document.body, { subtree: true, attributeFilter: ["aria-valuetext"] });
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const host = parentElement.querySelector("[role=figure]");
   const chart = (host.chart ??= new Chart(host));
-  chart.show(JSON.parse(read.decode(data)), setTriggerValue);
+  chart.show(read.decode(data), setTriggerValue);
+  charts.add(chart);
   return () => {
+    charts.delete(chart);
     chart.sized.disconnect();
     chart.end();
   };

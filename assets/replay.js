@@ -268,6 +268,7 @@
         return [same, query].map((one) => address(page, one)).find((one) => one in this.index.files)
           ?? address(page, query);
       }
+      if (name === "cell") return "unrecorded";
       return null;
     }
 

@@ -62,7 +62,8 @@ def frame(cell: tuple[int, int], rows: Spans, columns: Spans, height: int) -> li
     sides = _side("y", rows, cell[0], height - FRAME_PIXELS)
     sides |= _side("x", columns, cell[1], PHONE_PIXELS)
     return [
-        {"type": "rect", "line": {"color": colour, "width": width}, "xref": "x2", "yref": "y2"}
+        {"type": "rect", "name": "frame", "line": {"color": colour, "width": width}}
+        | {"xref": "x2", "yref": "y2"}
         | sides
         for colour, width in (("#FFFFFF", 5), ("#14171C", 2))
     ]

@@ -112,8 +112,8 @@ def line(x: Sequence[float], y: Sequence[float], name: str, look: Look, hover: s
 def upright(x: float | None, *, width: int = 3, layer: str | None = "below") -> list[dict]:
     """Return a dotted line up the whole plot at a place of x, if there is one."""
     ends = {"x0": x, "x1": x, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
-    dots = {"color": MASKED, "dash": "dot", "width": width}
-    return [] if x is None else [{"type": "line", "line": dots, "layer": layer} | ends]
+    dots = {"line": {"color": MASKED, "dash": "dot", "width": width}, "layer": layer}
+    return [] if x is None else [{"type": "line", "name": "here"} | dots | ends]
 
 
 def level(y: float, stroke: Mapping) -> dict:

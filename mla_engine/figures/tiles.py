@@ -116,6 +116,7 @@ def head_tiles(
         margin={"b": NOTE_PIXELS} if pooled else None,
         annotations=_labels(grid, heads) + notes,
         shapes=[] if chosen is None else _frame(grid, chosen),
+        meta={"pitch": {"x": grid.width + grid.gap, "y": grid.height + grid.head_room}},
         **_named_cells(grid, label(rows, tokens[0]), label(columns, tokens[1])),
     )
 
@@ -223,6 +224,7 @@ def _frame(grid: TileGrid, tile: int) -> list[dict]:
     return [
         {
             "type": "rect",
+            "name": "frame",
             "x0": left - 0.5,
             "x1": left + grid.width - 0.5,
             "y0": top - 0.5,

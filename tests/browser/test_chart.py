@@ -7,12 +7,19 @@ from tests.browser.conftest import Show
 from tests.browser.waiting import settle
 
 PLOT = "document.querySelector('.js-plotly-plot')"
-# Counts Plotly's draws of the first chart, and remembers its node.
-WATCHED = f"""() => {{
-  const plot = window.watched = {PLOT};
+# Counts Plotly's draws of a chart, of its whole or of what lies over it, and remembers its node.
+WATCHED = """plot => {
+  window.watched = plot;
   window.draws = 0;
-  plot.on("plotly_afterplot", () => {{ window.draws += 1; }});
-}}"""
+  const drawn = () => { window.draws += 1; };
+  plot.on("plotly_afterplot", drawn);
+  plot.on("plotly_relayout", drawn);
+}"""
+LINE = "() => watched.layout.shapes[0].x0"
+PRESSED = """plot => {
+  plot.emit("plotly_click", { points: [{ x: 1, y: 3 }] });
+  return plot.layout.shapes.map(({ x0, x1, y0, y1 }) => [x0, x1, y0, y1]);
+}"""
 SAME = f"() => {PLOT} === window.watched"
 SIZE = "() => watched.querySelector('.xtick text').getBoundingClientRect().height"
 
@@ -21,6 +28,10 @@ SIZE = "() => watched.querySelector('.xtick text').getBoundingClientRect().heigh
 def chart(show: Show) -> Page:
     """Open the cache page, whose slider changes two charts."""
     return show("kv_cache")
+
+
+def watch(page: Page, n: int = 0) -> None:
+    page.locator(".js-plotly-plot").nth(n).evaluate(WATCHED)
 
 
 def move(page: Page, key: str) -> None:
@@ -32,7 +43,7 @@ def move(page: Page, key: str) -> None:
 
 
 def test_a_change_draws_once_in_place(chart):
-    chart.evaluate(WATCHED)
+    watch(chart)
     before = chart.locator(".stPlotlyChart").first.get_attribute("aria-label")
     move(chart, "ArrowLeft")
     assert chart.evaluate(SAME), "the node of the plot is the same"
@@ -40,8 +51,34 @@ def test_a_change_draws_once_in_place(chart):
     assert chart.locator(".stPlotlyChart").first.get_attribute("aria-label") != before
 
 
+def test_a_line_goes_with_the_hand_and_the_server_hears_where_it_ends(chart):
+    watch(chart)
+    before, at = chart.url, chart.evaluate(LINE)
+    rail = chart.locator(".st-key-kv_context-en [role=group] > div").bounding_box()
+    chart.mouse.move(rail["x"] + rail["width"] / 2, rail["y"] + rail["height"] / 2)
+    chart.mouse.down()
+    led = chart.evaluate(LINE)
+    assert led < at
+    assert chart.url == before
+    chart.mouse.up()
+    chart.wait_for_url(f"**kv_context={led}*")
+    settle(chart)
+    assert chart.evaluate(LINE) == led
+    assert chart.evaluate("() => window.draws") == 1, "the server's answer is the same picture"
+
+
+def test_a_pressed_cell_has_its_frame_at_once_and_is_drawn_once(show):
+    page = show("attention_maps?preset=small")
+    watch(page, 1)
+    framed = page.locator(".js-plotly-plot").nth(1).evaluate(PRESSED)
+    assert framed == [[0.5, 1.5, 2.5, 3.5]] * 2
+    page.wait_for_url("**map_query=3**")
+    settle(page)
+    assert page.evaluate("() => window.draws") == 1
+
+
 def test_full_screen_enlarges_words_and_escape_leaves_it(chart):
-    chart.evaluate(WATCHED)
+    watch(chart)
     small = chart.evaluate(SIZE)
     chart.locator(".stPlotlyChart").first.hover()
     chart.get_by_role("button", name="Fullscreen").first.click()

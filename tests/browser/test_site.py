@@ -233,6 +233,17 @@ def test_what_was_not_recorded_goes_back_with_one_line(reader, served):
     expect(says).to_contain_text("此副本没有录下这个画面。")
 
 
+def test_a_line_that_went_with_the_hand_goes_back_with_it(reader, served):
+    reader.goto(f"{served}/kv_cache/")
+    settle(reader)
+    at = "() => document.querySelector('.js-plotly-plot').layout.shapes[0].x0"
+    before = reader.evaluate(at)
+    reader.locator(".st-key-kv_context-en input").press("ArrowLeft")
+    expect(reader.locator("#copy-says")).to_contain_text("not recorded")
+    settle(reader)
+    assert reader.evaluate(at) == before
+
+
 def test_before_any_script_a_page_says_what_it_shows(context, served):
     page = context.browser.new_context(java_script_enabled=False).new_page()
     page.goto(f"{served}/kv_cache/")

@@ -27,6 +27,7 @@ class Chart:
     alt: str
     clicks: str = ""
     file: str = ""
+    follows: str = ""
 
     @property
     def traces(self) -> list[dict[str, Any]]:
@@ -144,7 +145,7 @@ def charts(at: AppTest) -> list[Chart]:
 def chart(proto: Message) -> Chart:
     """Return the chart that a component is sent."""
     sent = json.loads(proto.bytes)
-    return Chart(sent["figure"], sent["alt"], sent["clicks"], sent["file"])
+    return Chart(sent["figure"], *(sent[part] for part in ("alt", "clicks", "file", "follows")))
 
 
 def drawn(at: AppTest, names: Iterable[str]) -> dict[str, Chart]:

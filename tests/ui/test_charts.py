@@ -12,6 +12,7 @@ from mla_engine import figures
 from tests.sampling import some
 from tests.ui.conftest import open_page
 from tests.ui.screen import chart
+from tests.ui.screen import charts as shown
 from ui.frame.rooms import PAGES
 from ui.parts import charts
 
@@ -31,6 +32,18 @@ CHANGED = {
     "sparse": {"sp_keys": 4},
     "trained_heads": {"th_variant": "gqa"},
 }
+
+
+# Pages by a link, a slider that a line of their pictures goes along with, another of its places.
+LED: list[tuple[str, dict[str, str], str, int]] = [
+    ("kv_cache", {}, "kv_context", 2**14),
+    ("kv_cache", {"kv_view": "memory"}, "kv_context", 2**14),
+    ("kv_cache", {"kv_view": "parallel"}, "kv_ranks", 2),
+    ("compare", {"vs_view": "costs"}, "vs_context", 2**12),
+    ("planner", {}, "plan_context", 2**12),
+    ("sparse", {}, "sp_keys", 4),
+    ("sparse", {}, "sp_context", 2**12),
+]
 
 
 def drawn(at: AppTest) -> dict[str, str]:
@@ -59,6 +72,26 @@ def test_a_control_builds_the_figures_that_it_changes_and_no_other(page, built):
     changed = set(drawn(at).values()) - set(before.values())
     assert changed
     assert len(built) == len(changed)
+
+
+@pytest.mark.parametrize(("page", "link", "name", "place"), LED)
+def test_a_line_that_goes_with_a_slider_is_all_that_its_picture_changes(page, link, name, place):
+    at = open_page(file(page), **link)
+
+    def led() -> list:
+        return [one for one in shown(at) if one.follows == f"st-key-{name}-en"]
+
+    before = led()
+    assert before
+    (slider,) = (one for one in at.select_slider if one.key == f"{name}:en")
+    assert f"{place:,}" in slider.options, "the browser reads the place from the slider's text"
+    at.session_state["settings"][name] = place
+    at.run()
+    for old, new in zip(before, led(), strict=True):
+        (line,) = (one for one in old.layout["shapes"] if one["name"] == "here")
+        assert line["x0"] != place
+        line |= {"x0": place, "x1": place}
+        assert old.spec == new.spec
 
 
 @pytest.mark.parametrize("page", some(sorted(CHANGED), 4))

@@ -44,6 +44,7 @@ def show(
     data: Table | None = None,
     file: str = "",
     clicks: str = "",
+    follows: str = "",
 ) -> None:
     """Draw a chart, and below it a button for its data where it has a table of its own.
 
@@ -56,11 +57,14 @@ def show(
         data: makes the table behind it, called on click.
         file: the name of that table's file, by default that of the chart.
         clicks: the name under which a click on its cells is told to `Visit.on_cell`.
+        follows: the setting whose slider its upright line goes along with.
     """
     name = file.removesuffix(".csv") or key.rpartition(":")[2]
-    figure = orjson.Fragment(ready(drawing, state.settings()["lecture"]))
+    s = state.settings()
+    figure = orjson.Fragment(ready(drawing, s["lecture"]))
     about = {"alt": alt, "file": name, "clicks": clicks, "script": PLOTLY}
     about["words"] = [t("figures.full"), t("figures.not_full")]
+    about["follows"] = follows and f"st-key-{follows}-{s['lang']}"
 
     def cell() -> None:
         if (clicked := st.session_state[key].get("cell")) and visit().on_cell:

@@ -81,7 +81,7 @@ class CostsTopic(Topic):
         figure = partial(figures.cache_growth, CONTEXTS, held, **options)
         a, b = (size(held_bytes(config, context, BF16_BYTES)) for config in configs.values())
         alt = t("compare.alt_growth", tokens=count(context), a=a, b=b)
-        charts.show(figure, "compare:growth", alt=alt)
+        charts.show(figure, "compare:growth", alt=alt, follows="vs_context")
 
     def _step_bars(self) -> None:
         steps = [self._decoded(side) for side in self.sides]

@@ -180,4 +180,5 @@ def _picture(view: View, found: Mapping[int, Loss]) -> None:
         alt=t("compression.alt_mla", floor=error_percent(_whole(found).u)),
         data=lambda: pd.DataFrame([vars(loss) for loss in found.values()]),
         file="mla_compression_as_mla.csv",
+        follows=view.follows,
     )

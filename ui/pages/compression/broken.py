@@ -86,8 +86,8 @@ def _over_size(view: View) -> None:
     facts = {code: percent(answers.mean(view.cut(code))) for code in own}
     facts["trained"] = percent(answers.mean(answers.cut(answers.MLA, small)))
     alt = t("compression.alt_answers", rank=count(view.rank), cached=count(small), **facts)
-    file = "mla_compression_answers.csv"
-    charts.show(figure, "compression:answers", alt=alt, data=lambda: found, file=file)
+    about = {"data": lambda: found, "file": "mla_compression_answers.csv"}
+    charts.show(figure, "compression:answers", alt=alt, follows=view.follows, **about)
 
 
 def _by_task(view: View) -> None:

@@ -175,12 +175,12 @@ def _over_rank(view: View) -> None:
     options = {"titles": titles, "at": view.rank, "log": view.chosen.log, "height": PICTURE}
     figure = partial(figures.over_rank, view.ranks, lines, **options)
     alt = t("compression.alt_errors", rank=count(view.rank), **_errors(view))
+    about = {"alt": alt, "follows": view.follows}
     if view.answers:  # whose cache the first picture has
-        file = "mla_compression_errors.csv"
-        charts.show(figure, "compression:errors", alt=alt, data=lambda: table, file=file)
-        return
-    charts.show(figure, "compression:errors", alt=alt)
-    _cache(view, table)
+        about |= {"data": lambda: table, "file": "mla_compression_errors.csv"}
+    charts.show(figure, "compression:errors", **about)
+    if not view.answers:
+        _cache(view, table)
 
 
 def _cache(view: View, table: "pd.DataFrame") -> None:
@@ -196,6 +196,7 @@ def _cache(view: View, table: "pd.DataFrame") -> None:
         alt=t("compression.alt_cache", rank=count(view.rank), **_caches(view)),
         data=lambda: table.assign(cache_bytes_per_token_bf16=BF16_BYTES * table["rank"]),
         file="mla_compression_errors.csv",
+        follows=view.follows,
     )
 
 
@@ -231,6 +232,7 @@ def separately(view: View) -> None:
         roles=SEPARATE,
         height=PICTURE,
     )
-    alt, file = t("compression.alt_separate", **facts), "mla_joint_separate.csv"
+    about = {"alt": t("compression.alt_separate", **facts), "follows": view.follows}
+    about |= {"data": table.reset_index, "file": "mla_joint_separate.csv"}
     with picture:
-        charts.show(figure, "compression:separate", alt=alt, data=table.reset_index, file=file)
+        charts.show(figure, "compression:separate", **about)

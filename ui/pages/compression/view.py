@@ -121,6 +121,11 @@ class View:
         return sorted({*ranks.tolist(), most - 1, most})
 
     @property
+    def follows(self) -> str:
+        """The slider of the rank, with which its lines in the pictures go along."""
+        return "cmp_size" if self.sizes else "cmp_rank"
+
+    @property
     def sizes(self) -> list[int]:
         """The sizes that the cache of a trained model can be cut to; empty where there is none."""
         return _sizes(self.model)

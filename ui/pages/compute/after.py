@@ -108,7 +108,8 @@ def choosing(view: View) -> None:
     )
     lines = {"tokens": CONTEXTS, "all_keys_flop": every, "chosen_keys_flop": chosen}
     table = partial(pd.DataFrame, lines)
-    show(figure, "choosing", alt=plain(said), data=table, file="compute_choosing.csv")
+    about = {"alt": plain(said), "data": table, "file": "compute_choosing.csv"}
+    show(figure, "choosing", follows="cost_context", **about)
 
 
 def _choosing(view: View, wins: int | None) -> str:
@@ -162,6 +163,7 @@ def over_contexts(view: View) -> None:
             alt=t(f"compute.alt_over_{key}", at_first=first, at_last=last, **ends),
             data=partial(pd.DataFrame, {"tokens": CONTEXTS, **amounts}),
             file=f"compute_over_{key}.csv",
+            follows="cost_context",
         )
 
 

@@ -65,7 +65,8 @@ def _expansion(view: View) -> None:
     )
     lines = {"query_tokens": DOUBLINGS, "absorbed_flop": absorbed, "expanded_flop": expanded}
     table = partial(pd.DataFrame, lines)
-    show(figure, "expansion", alt=plain(said), data=table, file="compute_expansion.csv")
+    about = {"alt": plain(said), "data": table, "file": "compute_expansion.csv"}
+    show(figure, "expansion", follows="cost_queries", **about)
 
 
 def _where_expanding_wins(view: View, queries: int | None) -> str:

@@ -74,7 +74,8 @@ def draw(view: View, scene: Scene, side: str) -> None:
         roles=[scene.role(way) for way in scene.ways],
         points=scene.points(),
     )
-    charts.show(figure, f"{side}:chart", alt=_alt(view, scene), file=f"kv_cache_{scene.key}")
+    alt, file = _alt(view, scene), f"kv_cache_{scene.key}"
+    charts.show(figure, f"{side}:chart", alt=alt, file=file, follows=view.follows)
     st.table(_table(view, scene))
     for sentence in (_product(view, scene), _baseline(scene), *limitations(view, scene)):
         prose.say(sentence)

@@ -114,8 +114,8 @@ def draw(view: View, scene: Scene, side: str) -> None:
         axes={"cache": t("kv_cache.axis_each_gpu")},
         levels=_levels(view, scene, on),
     )
-    alt = _alt(view, scene, on)
-    charts.show(figure, f"{side}:memory", alt=alt, file=f"kv_cache_{scene.key}")
+    alt, file = _alt(view, scene, on), f"kv_cache_{scene.key}"
+    charts.show(figure, f"{side}:memory", alt=alt, file=file, follows=view.follows)
     st.table(_table(view, scene))
     for sentence in (*_sentences(view, scene, on), *limitations(view, scene)):
         prose.say(sentence)

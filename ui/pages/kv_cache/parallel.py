@@ -162,8 +162,8 @@ def draw(view: View, scene: Scene, side: str) -> None:
         axes={"context": t("kv_cache.axis_gpus"), "cache": t("kv_cache.axis_each_gpu")},
         ticks=ranks[::2] if view.log else ranks[-3:],
     )
-    alt = _alt(view, scene)
-    charts.show(figure, f"{side}:parallel", alt=alt, file=f"kv_cache_{scene.key}")
+    alt, file = _alt(view, scene), f"kv_cache_{scene.key}"
+    charts.show(figure, f"{side}:parallel", alt=alt, file=file, follows="kv_ranks")
     st.table(_table(view, scene))
     for sentence in (_dealt(view, scene), *_halved(view, scene), *limitations(view, scene)):
         prose.say(sentence)

@@ -157,6 +157,11 @@ class View(SimpleNamespace):
         """The lengths that are drawn: powers of two, or even steps up to the chosen length."""
         return CONTEXTS if self.log else tuple(range(0, self.context + 1, self.context // 32))
 
+    @property
+    def follows(self) -> str:
+        """The slider that the line over these lengths goes along with; even steps end at it."""
+        return "kv_context" if self.log else ""
+
 
 def view() -> View:
     """Return what the settings choose."""

@@ -189,8 +189,8 @@ def contexts(view: View) -> None:
         names = [_layout_name(view, one) for one in found]
         fig = _lines(found, names, titles, here=view.plan.context, x=LENGTHS, beside=True)
         data = partial(_table, found, "context_tokens", "largest_batch")
-        alt, file = _alt_contexts(view), "mla_plan_contexts.csv"
-        charts.show(fig, "planner:contexts", alt=alt, data=data, file=file)
+        about = {"alt": _alt_contexts(view), "data": data, "file": "mla_plan_contexts.csv"}
+        charts.show(fig, "planner:contexts", follows="plan_context", **about)
     if said := _dealt(view):
         with st.container(key="planner_dealt"):
             prose.say(said)

@@ -41,10 +41,10 @@ def draw(view: View) -> None:
         roles=RULE_LOOKS,
         height=CURVES,
     )
-    file = "sparse_answers.csv"
     each = "; ".join(f"{_rule(code)} {percent(right[code][view.chosen.keys])}" for code in RULES)
     alt = t("sparse.alt_answers", keys=count(view.chosen.keys), each=each)
-    charts.show(fig, "sparse:answers", alt=alt, data=lambda: found, file=file)
+    about = {"alt": alt, "data": lambda: found, "file": "sparse_answers.csv"}
+    charts.show(fig, "sparse:answers", follows="sp_keys", **about)
     prose.note(_under(view))
 
 

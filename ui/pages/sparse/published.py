@@ -78,4 +78,5 @@ def draw(view: View) -> None:
     )
     alt = t("sparse.alt_read", **lengths, read=sizes["read"], dense=sizes["dense"])
     frame = pd.DataFrame({"context": CONTEXTS} | {f"{name}_gib": read[name] for name in read})
-    charts.show(fig, "sparse:read", alt=alt, data=lambda: frame, file="sparse_read.csv")
+    about = {"alt": alt, "data": lambda: frame, "file": "sparse_read.csv"}
+    charts.show(fig, "sparse:read", follows="sp_context", **about)
