@@ -44,12 +44,16 @@ function framed(shape, point, pitch) {
   return moved;
 }
 
-// The line that goes with a slider stands where the hand is, which the server may not have heard yet.
+// The line that goes with a slider, or marks that do, stand where the hand is: the server may not have
+// heard yet.
 function led(data) {
   const says = data.follows && document.querySelector(`.${data.follows} input`)?.getAttribute("aria-valuetext");
   const place = Number(says?.replaceAll(",", "") || NaN); // "131,072"
   for (const one of data.figure.layout.shapes ?? []) {
     if (one.name === "here" && place >= 0) Object.assign(one, { x0: place, x1: place });
+  }
+  for (const one of data.figure.data) {
+    if (one.meta?.[place]) [one.x, one.y] = one.meta[place].map((at) => [at]);
   }
   return data;
 }

@@ -19,6 +19,7 @@ TERA = 1e12
 INTENSITIES = (0.1, 1e4)  # FLOP per byte, the ends of the x axis unless a call is beyond them
 MOST_TICKS = 6  # that a phone has room for
 ROOF = "#7F858D"
+NOWHERE: Mapping = {}
 
 
 def roofline(
@@ -27,6 +28,7 @@ def roofline(
     *,
     roles: Sequence[Role] | None = None,
     measured: Mapping[str, tuple[float, float]] | None = None,
+    along: Mapping[str, Mapping[int, tuple[float, float]]] = NOWHERE,
     titles: tuple[str, str] = ("FLOP per byte", "TFLOP/s"),
     ridge: str = "",
     below: str = "",
@@ -39,6 +41,7 @@ def roofline(
         calls: name -> (FLOP per byte, FLOP/s), in the order of the legend.
         roles: what picks each call's looks, a variant's code or a number.
         measured: the same of calls that were timed; hollow marks.
+        along: where each call's mark goes with a slider, by the slider's places.
         titles: of the axes.
         ridge: what is written at the ridge.
         below: the word for what was measured, for the hover text.
@@ -50,12 +53,14 @@ def roofline(
     traces = [_roof(rates, (low, corner, high))]
     for (name, place), role in zip(calls.items(), roles or range(len(calls)), strict=True):
         style = {"color": look(role).colour, "symbol": look(role).mark, "size": 17}
-        traces.append(_mark(name, place, style, titles))
+        moves = {str(n): [x, rate / TERA] for n, (x, rate) in along.get(name, NOWHERE).items()}
+        traces.append(_mark(name, place, style, titles) | {"meta": moves or None})
         if measured and name in measured:
             hollow = style | {"symbol": f"{look(role).mark}-open", "line": {"width": 3}}
             traces.append(_mark(f"{name}, {below}", measured[name], hollow, titles, listed=False))
     x, y = _axes(peak, bandwidth, (low, high), titles)
-    options = {"shapes": upright(corner, width=2), "annotations": [_ridge(corner, ridge)]}
+    stays = [line | {"name": "ridge"} for line in upright(corner, width=2)]
+    options = {"shapes": stays, "annotations": [_ridge(corner, ridge)]}
     options |= legend_above(height=LEGEND_HEIGHT, entry_width=178)
     return figure(traces, height=height, x=x, y=y, hovermode="closest", **options)
 

@@ -16,6 +16,7 @@ WATCHED = """plot => {
   plot.on("plotly_relayout", drawn);
 }"""
 LINE = "() => watched.layout.shapes[0].x0"
+MARKS = "() => watched.data.filter(({ meta }) => meta).map(({ x, y }) => [x[0], y[0]])"
 PRESSED = """plot => {
   plot.emit("plotly_click", { points: [{ x: 1, y: 3 }] });
   return plot.layout.shapes.map(({ x0, x1, y0, y1 }) => [x0, x1, y0, y1]);
@@ -65,6 +66,17 @@ def test_a_line_goes_with_the_hand_and_the_server_hears_where_it_ends(chart):
     settle(chart)
     assert chart.evaluate(LINE) == led
     assert chart.evaluate("() => window.draws") == 1, "the server's answer is the same picture"
+
+
+def test_marks_go_along_their_roof_with_the_slider(show):
+    page = show("compute")
+    watch(page)
+    page.locator(".st-key-cost_context-en input[type=range]").press("ArrowLeft")
+    marks = page.evaluate(MARKS)
+    page.wait_for_url("**cost_context=*")
+    settle(page)
+    assert page.evaluate(MARKS) == marks
+    assert page.evaluate("() => window.draws") == 1, "the server's answer is the same picture"
 
 
 def test_a_pressed_cell_has_its_frame_at_once_and_is_drawn_once(show):

@@ -34,12 +34,14 @@ CHANGED = {
 }
 
 
-# Pages by a link, a slider that a line of their pictures goes along with, another of its places.
+# Pages by a link, a slider that lines or marks of their pictures go with, another place of it.
 LED: list[tuple[str, dict[str, str], str, int]] = [
     ("kv_cache", {}, "kv_context", 2**14),
     ("kv_cache", {"kv_view": "memory"}, "kv_context", 2**14),
     ("kv_cache", {"kv_view": "parallel"}, "kv_ranks", 2),
     ("compare", {"vs_view": "costs"}, "vs_context", 2**12),
+    ("compute", {}, "cost_context", 2**12),
+    ("compute", {"cost_ways": "all"}, "cost_context", 2**8),
     ("planner", {}, "plan_context", 2**12),
     ("sparse", {}, "sp_keys", 4),
     ("sparse", {}, "sp_context", 2**12),
@@ -75,7 +77,7 @@ def test_a_control_builds_the_figures_that_it_changes_and_no_other(page, built):
 
 
 @pytest.mark.parametrize(("page", "link", "name", "place"), LED)
-def test_a_line_that_goes_with_a_slider_is_all_that_its_picture_changes(page, link, name, place):
+def test_what_goes_with_a_slider_is_all_that_its_picture_changes(page, link, name, place):
     at = open_page(file(page), **link)
 
     def led() -> list:
@@ -88,9 +90,11 @@ def test_a_line_that_goes_with_a_slider_is_all_that_its_picture_changes(page, li
     at.session_state["settings"][name] = place
     at.run()
     for old, new in zip(before, led(), strict=True):
-        (line,) = (one for one in old.layout["shapes"] if one["name"] == "here")
-        assert line["x0"] != place
-        line |= {"x0": place, "x1": place}
+        assert old.spec != new.spec
+        for line in (one for one in old.layout["shapes"] if one["name"] == "here"):
+            line |= {"x0": place, "x1": place}
+        for mark in (one for one in old.traces if "meta" in one):
+            mark["x"], mark["y"] = ([at] for at in mark["meta"][str(place)])
         assert old.spec == new.spec
 
 

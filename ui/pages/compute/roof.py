@@ -7,7 +7,7 @@ from mla_engine import costs, figures
 from mla_engine.costs import Device
 from mla_engine.lazy import LazyModule
 from ui.pages.compute import after
-from ui.pages.compute.view import THIS, View
+from ui.pages.compute.view import THIS, View, steps
 from ui.parts import prose
 from ui.parts.charts import Drawing, show
 from ui.parts.measure import device_name
@@ -95,18 +95,26 @@ def source(view: View) -> str:
 def roof(view: View) -> None:
     """Draw the device's roofline with every way on it."""
     gpu, ridge = device_name(view.device), digits(view.device.ridge)
-    places = {}
-    for code in view.marked:
-        intensity = view.cost(code).flops_per_byte
-        places[code] = (intensity, view.device.attainable(intensity))
+    along = {code: {n: _place(view, code, n) for n in steps()} for code in view.marked}
+    places = {code: _place(view, code, view.chosen.context) for code in view.marked}
     at = {code: digits(intensity) for code, (intensity, _) in places.items()}
     show(
-        under_roof(view.ways, view.device, places, {}),
+        partial(
+            under_roof(view.ways, view.device, places, {}),
+            along={label(view.ways, code): moves for code, moves in along.items()},
+        ),
         "roof",
         alt=t("compute.alt_roof", gpu=gpu, ridge=ridge, at=listed(view.ways, at)),
         data=partial(_costs, view),
         file="compute_costs.csv",
+        follows="cost_context",
     )
+
+
+def _place(view: View, code: str, tokens: int) -> tuple[float, float]:
+    """Return a way's FLOP per byte and the rate that the device can have at it."""
+    intensity = view.cost(code, tokens=tokens).flops_per_byte
+    return intensity, view.device.attainable(intensity)
 
 
 def under_roof(ways: Ways, device: Device, calls: Places, measured: Places) -> Drawing:

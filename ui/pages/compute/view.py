@@ -158,6 +158,11 @@ def view() -> View:
     return View(model, every, device, chosen)
 
 
+def steps() -> list[int]:
+    """Return the lengths that the slider of the context offers."""
+    return [n for n in STEPS if n <= longest(state.settings()["preset"])]
+
+
 def controls() -> None:
     """Draw phase, device, sizes of the call, and one layer or all of them."""
     s = state.settings()
@@ -167,7 +172,7 @@ def controls() -> None:
         control("cost_ways")
     number_control("cost_layers", disabled=s["cost_scope"] != "model")
     control("cost_gpu")
-    control("cost_context", options=[n for n in STEPS if n <= longest(s["preset"])])
+    control("cost_context", options=steps())
     control("cost_queries", disabled=s["cost_phase"] != "decode")
     control("cost_batch")
 
