@@ -11,7 +11,7 @@ from torch import Tensor, einsum
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-PARTS = 16  # of a weight that meets a single row
+PARTS = 16  # of an operand that several threads share
 FASTEST = (  # backends of a GPU, in the order in which they are tried
     SDPBackend.CUDNN_ATTENTION,
     SDPBackend.FLASH_ATTENTION,
@@ -26,11 +26,16 @@ def product(equation: str, x: Tensor, weight: Tensor) -> Tensor:
     On the CPU a single row is multiplied by one thread, at the rate that one thread reads memory;
     products with parts of the weight, which are views, are made by all threads.
     """
-    parts = math.gcd(weight.shape[:-1].numel(), PARTS)
+    parts = _parts(weight.shape[:-1].numel())
     if x.shape[:-1].numel() > 1 or parts == 1 or x.is_cuda or not weight.is_contiguous():
         return einsum(equation, x, weight)
     rows = weight.view(parts, -1, weight.shape[-1])
     return torch.bmm(x.expand(parts, -1, -1), rows.mT).view(1, 1, *weight.shape[:-1])
+
+
+def _parts(size: int) -> int:
+    """Return how many equal parts of an axis the threads share; one thread takes it whole."""
+    return math.gcd(size, PARTS) if torch.get_num_threads() > 1 else 1
 
 
 def against_shared(q: Tensor, keys: Tensor) -> Tensor:
@@ -53,9 +58,9 @@ def of_shared(attention: Tensor, values: Tensor) -> Tensor:
 
     For one new token parts of the columns, which are views, are summed by all threads.
     """
-    if attention.shape[2] > 1 or values.shape[0] > 1 or values.is_cuda:
+    parts = _parts(values.shape[-1])
+    if attention.shape[2] > 1 or values.shape[0] > 1 or parts == 1 or values.is_cuda:
         return einsum("bhts,bsc->bthc", attention, values)
-    parts = math.gcd(values.shape[-1], PARTS)
     columns = values.squeeze(0).unflatten(-1, (parts, -1)).transpose(0, 1)
     summed = torch.bmm(attention.squeeze(2).expand(parts, -1, -1), columns)
     return summed.transpose(0, 1).reshape(1, 1, -1, values.shape[-1])
