@@ -3,7 +3,7 @@
 Installed with the extra `[figures]`. Colours, sizes and labels come from `theme`.
 """
 
-from mla_engine.figures.atlas import Tile, head_atlas, small_maps, tile_under
+from mla_engine.figures.atlas import HUES, Tile, head_atlas, small_maps, tile_under
 from mla_engine.figures.bands import Band, band_bars, band_lines, band_marks
 from mla_engine.figures.bars import bars, ratio_bars
 from mla_engine.figures.cells import cell_at
@@ -30,6 +30,7 @@ from mla_engine.figures.tiles import TileGrid, head_tiles
 
 __all__ = [
     "COLOURS",
+    "HUES",
     "UNITS",
     "VARIANTS",
     "Band",

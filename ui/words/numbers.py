@@ -82,6 +82,11 @@ def heads(n: int) -> str:
     return t("common.one_head" if n == 1 else "common.some_heads", n=count(n))
 
 
+def head_name(layer: int, head: int) -> str:
+    """Name a head of a whole model by its layer and its number, "L17 H5"."""
+    return t("common.head_name", layer=layer, head=head)
+
+
 def unit_of(n_bytes: float, binary: bool = True) -> tuple[int, str]:
     """Return the largest unit of bytes that is not larger than so many: its bytes, its name."""
     step, units = (

@@ -13,7 +13,7 @@ from ui.pages.trained_heads.view import ALONE, AUTO, Side, View, percent, score,
 from ui.parts import charts, prose
 from ui.parts.control import control
 from ui.settings.parsers import Setting, one_of, whole
-from ui.words.numbers import count
+from ui.words.numbers import count, head_name
 from ui.words.text import t
 
 pd = LazyModule("pandas")
@@ -87,7 +87,7 @@ def _table(side: Side, *, titled: bool) -> None:
         axes=(t("trained_heads.axis_score"), t("trained_heads.axis_head")),
         name=t("trained_heads.attention"),
         rows=[_row(kind) for kind in found.kinds],
-        columns=[_short(code) for code in heads],
+        columns=[head_name(*map(int, code.split("."))) for code in heads],
         cell=(int(values[:, place].argmax()), place),
         height=TABLE,
         words=charts.map_words(),
@@ -111,12 +111,6 @@ def _named(side: Side) -> dict[str, str]:
     return {f"{layer}.{head}": side.named(layer, head) for layer, head in places}
 
 
-def _short(code: str) -> str:
-    """Return a head's layer and number where there is little room."""
-    layer, head = code.split(".")
-    return t("trained_heads.short", layer=layer, head=head)
-
-
 def _row(kind: str) -> str:
     """Return a score's name where there is little room."""
     return t("trained_heads.row_previous") if kind == "previous" else score(kind)
@@ -127,7 +121,7 @@ def _known(side: Side) -> str:
     known = {}
     for layer, names in enumerate(side.scores.names()):
         for head, name in enumerate(names):
-            known.setdefault(name, []).append(_short(f"{layer}.{head}"))
+            known.setdefault(name, []).append(head_name(layer, head))
     known.pop(None, None)
     told = [
         t("trained_heads.of_name", name=score(name), heads=", ".join(heads))

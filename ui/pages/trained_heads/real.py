@@ -20,7 +20,7 @@ from ui.parts.real_sentences import OF_HEADS, of_head
 from ui.parts.snippet import made
 from ui.settings import state
 from ui.settings.page import Functions, Link, Note, Recipe
-from ui.words.numbers import count, share
+from ui.words.numbers import count, head_name, share
 from ui.words.text import listed, t
 
 MAPS, REAL = "attention_maps", "real_models"  # whose settings hold here too: a head, the atlas
@@ -137,7 +137,7 @@ def _said(shown: RealView) -> str:
     if not (found and found.fresh and layer < found.shape[0]):
         return here
     kind = found.names[layer][head]
-    facts = {"head": f"{layer}.{head}"}
+    facts = {"head": head_name(layer, head)}
     if kind is None:
         return f"{t('trained_heads.real_unnamed', **facts)} {here}"
     score = found.fresh.table[layer, head, found.fresh.kinds.index(kind)]

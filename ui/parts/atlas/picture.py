@@ -1,5 +1,6 @@
 """The picture of all heads: their order, their colours, what is said of them, and a click."""
 
+import html
 from collections.abc import Mapping
 from functools import partial
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from ui.parts.charts import map_words
 from ui.parts.control import control
 from ui.settings import state
 from ui.settings.parsers import Setting, one_of
-from ui.words.numbers import count, share
+from ui.words.numbers import count, head_name, share
 from ui.words.text import listed, t
 
 pd = LazyModule("pandas")
@@ -68,6 +69,8 @@ def draw(found: Found, chosen: Head, s: SimpleNamespace) -> None:
     )
     alt = t("atlas.alt", heads=count(layers * heads), named=_legend_text(found))
     rows = partial(_rows, found)
+    with st.container(key="atlas_names"):  # on a phone, whose window has no room for the legend's
+        st.html(_names(found, kind))
     with st.container(key="atlas"):  # which a phone moves sideways
         charts.show(fig, f"chart:{NAME}", alt=alt, data=rows, file="all_heads.csv", clicks=NAME)
     prose.say(_said(found, kind))
@@ -140,6 +143,13 @@ def entry(name: str, n: int) -> str:
     return t("atlas.entry", look=t(f"real_sentences.look_{name}"), n=count(n))
 
 
+def _names(found: Found, kind: str) -> str:
+    """Return the legend as HTML, whose entries wrap."""
+    entries = zip(figures.HUES, _legend(found, kind), strict=True)
+    items = (f'<li style="--hue:{hue}">{html.escape(name)}</li>' for hue, name in entries if name)
+    return f"<ul>{''.join(items)}</ul>"
+
+
 def _legend_text(found: Found) -> str:
     return listed(filter(None, _legend(found, ALL)))
 
@@ -150,7 +160,7 @@ def _hover(found: Found, one: Head) -> str:
     best = max(range(len(row)), key=row.__getitem__)
     look = t(f"real_sentences.look_{found.here.kinds[best]}")
     called = t(f"real_sentences.look_{name}") if name else t("atlas.no_name")
-    facts = {"head": f"{one[0]}.{one[1]}", "name": called, "look": look, "share": share(row[best])}
+    facts = {"head": head_name(*one), "name": called, "look": look, "share": share(row[best])}
     return t("atlas.hover", **facts)
 
 
@@ -164,7 +174,7 @@ def _said(found: Found, kind: str) -> str:
         return t(f"atlas.said_{source}", **facts)
     table = found.table(kind)
     best = sorted(np.ndindex(*found.shape), key=lambda one: -table[one])[:PRINTED]
-    facts["best"] = listed(f"{one[0]}.{one[1]} ({share(float(table[one]))})" for one in best)
+    facts["best"] = listed(f"{head_name(*one)} ({share(float(table[one]))})" for one in best)
     facts |= {"look": t(f"real_sentences.look_{kind}"), "many": count(len(found.named(kind)))}
     facts["even"] = share(float(found.here.even[found.here.kinds.index(kind)]))
     return t(f"atlas.said_{source}_kind", **facts)
