@@ -98,7 +98,7 @@ class Drawing {
     group.style.color = colour;
     if (n >= 0 && this.open) {
       shape(group, "circle", "hold", { r: REACH });
-      Object.entries({ role: "slider", tabindex: 0, "aria-label": dot.name, "aria-valuemin": 0, "aria-valuemax": 100, "data-n": n })
+      Object.entries({ role: "slider", tabindex: 0, "aria-label": dot.name, "aria-valuemin": this.axis.range[0], "aria-valuemax": 100, "data-n": n })
         .forEach(([key, value]) => group.setAttribute(key, value));
       group.onpointerdown = (event) => this.take(event, n);
       group.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false }); // no scrolling
@@ -145,7 +145,7 @@ class Drawing {
   }
 
   set(n, value) {
-    this.at[n] = Math.max(0, Math.min(100, Math.round(value)));
+    this.at[n] = Math.max(this.axis.range[0], Math.min(100, Math.round(value)));
     this.draw();
     this.tell(n);
     this.events.touched(this.at);

@@ -20,15 +20,15 @@ with page.frame(PAGE) as frame:
         prose.refused(refusal)
 
     if shown:
-        prose.lead(*verdict.lead(shown), t("quality.look"))
+        prose.lead(*verdict.lead(shown))
         questions.ask(verdict.question, shown)
         for damaged in shown.study.refused:
             prose.refused(damaged)
         picture, choices = st.columns([7, 3], gap="large")
         with choices:
             controls(shown)
-            with st.container(key="quality_verdict"):
-                prose.say(verdict.findings(shown))
+            with st.container(key="quality_below"):
+                prose.say(verdict.below(shown))
         with picture, st.container(key="quality_picture"):
             if shown.caches:
                 curves.by_cache(shown)
@@ -49,6 +49,8 @@ with page.frame(PAGE) as frame:
         st.subheader(t("one_cache.title"), anchor=False)
         sections.later("one_cache", partial(one_cache.section, "quality"), one_cache.HEIGHTS)
         st.subheader(t("quality.section_runs"), anchor=False)
+        with st.container(key="quality_verdict"):
+            prose.say(verdict.verdict(shown))
         prose.note(verdict.caveat(shown))
         sections.later("quality_runs", partial(not_run, shown), (420, 420, 620))
     frame.view = shown

@@ -50,6 +50,7 @@ def band_marks(
     looks: Mapping[str, Look],
     titles: tuple[str, str],
     level: tuple[str, float] | None = None,
+    least: float = 0,
     height: int = HEIGHT,
 ) -> Figure:
     """Draw percentages over amounts that double: marks with bars, those at one place side by side.
@@ -59,6 +60,7 @@ def band_marks(
         looks: name -> how it looks; names with several points are joined by a line.
         titles: of the axes.
         level: the name and the height of a level line.
+        least: the percentage at which the axis begins.
         height: pixels.
     """
     traces = [
@@ -73,7 +75,7 @@ def band_marks(
         traces,
         height=height,
         x=titled(titles[0]) | across | ticks,
-        y=titled(titles[1]) | {"range": PERCENT, "fixedrange": True},
+        y=titled(titles[1]) | {"range": [least, 100 + (100 - least) / 25], "fixedrange": True},
         **(_level(*level) if level else {}),
         **legend_above(shown=True),
     )

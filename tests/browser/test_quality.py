@@ -89,7 +89,8 @@ def a_percent(page: Page) -> float:
         int(tick.text_content()): tick.bounding_box()["y"]
         for tick in page.locator(".st-key-quality-cache .ytick text").all()
     }
-    return (heights[0] - heights[100]) / 100
+    least, most = min(heights), max(heights)
+    return (heights[least] - heights[most]) / (most - least)
 
 
 def test_a_guess_is_drawn_before_the_measured_marks_appear(full, chromium):

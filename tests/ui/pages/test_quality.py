@@ -88,7 +88,9 @@ def test_marks_over_the_cache_are_the_rows_means_and_ends(seen, trained, link, t
     assert levels == ([pytest.approx(100 / OPTIONS[task])] if task else [])
     if "lang" not in link:
         assert chart.axis("x") == "numbers cached per token and layer"
-        assert chart.axis("y") == "right answers, %"
+        assert chart.axis("y").startswith("right answers, %")
+    least = min(percents(code, task, load).min() for code in NAMES)
+    assert chart.layout["yaxis"]["range"][0] == (50 if not task and least > 50 else 0)
     for kind, codes in KINDS.items():
         shares = [percents(code, task, load) for code in codes]
         assert_allclose(chart.values(kind, "y"), [each.mean() for each in shares])
@@ -214,7 +216,12 @@ def test_the_guess_is_drawn_over_the_points_of_the_chart(seen, trained):
     assert card["right"] == [dot["true"] for dot in (*shared[1:], *latent)]
     assert "MQA {1} %, MLA {3} %" in card["told"][0], "the places of these two among what is drawn"
     assert card["drawing"]["chart"] == ".st-key-quality-cache"
-    hidden = {".st-key-lead", ".st-key-quality_verdict", ".st-key-quality-load"}
+    hidden = {
+        ".st-key-lead",
+        ".st-key-quality_below",
+        ".st-key-quality_verdict",
+        ".st-key-quality-load",
+    }
     assert hidden <= set(card["hides"])
     assert ".st-key-quality-cache" not in card["hides"], "its axes are drawn on"
 

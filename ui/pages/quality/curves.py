@@ -18,7 +18,7 @@ from ui.words.text import listed, t
 
 pd = LazyModule("pandas")
 
-PICTURE, BELOW = 390, 420
+PICTURE, BELOW = 440, 420
 CHART = "quality:cache"
 
 
@@ -57,7 +57,8 @@ def by_cache(view: View) -> None:
         figures.band_marks,
         bands,
         looks={kind: names.its_look(kind.lower()) for kind in kinds},
-        titles=(t("quality.axis_cache"), t("quality.axis_right")),
+        titles=(t("quality.axis_cache"), t("quality.axis_seeds")),
+        least=0 if task else _begin(bands),
         level=task and (t("quality.guessing"), 100 * TASKS[task].guess),
         height=PICTURE,
     )
@@ -68,6 +69,11 @@ def by_cache(view: View) -> None:
         data=lambda: pd.DataFrame([answers(view, c, view.chosen.load) for c in view.caches]),
         file="mla_quality_cache.csv",
     )
+
+
+def _begin(bands: Mapping[str, Band]) -> int:
+    """Return 50 where every seed is above it: from 0 on, all would be one flat line."""
+    return 50 if min(band.least.min() for band in bands.values()) > 50 else 0
 
 
 def by_load(view: View) -> None:

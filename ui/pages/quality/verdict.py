@@ -11,7 +11,12 @@ from ui.words.numbers import count, digits, error_percent
 from ui.words.text import listed, t
 
 BELOW_IT = ("quality:load", "quality:distance", "quality:loss", "quality:staircase")
-HIDES = ("lead", "quality_verdict", *BELOW_IT)  # what tells the answer of the question
+HIDES = (
+    "lead",
+    "quality_below",
+    "quality_verdict",
+    *BELOW_IT,
+)  # what tells the answer of the question
 GIVEN = "mha"  # the point from which on its curves are drawn
 CURVES = (GIVEN, "gqa", "mqa"), ("mla_64", "mla", "mla_16")
 
@@ -61,11 +66,6 @@ def _found(view: View) -> str:
     return t("quality.found_clear", better=names.family(winner), worse=names.family(loser))
 
 
-def findings(view: View) -> str:
-    """Return what the runs say, of the two at one size and of all sizes."""
-    return " ".join(filter(None, (verdict(view), _below(view))))
-
-
 def verdict(view: View, pair: tuple[str, str] = PAIR) -> str:
     """Return whether two variants differ beyond their seeds, with the numbers."""
     one, other = (view.accuracy(code) for code in pair)
@@ -93,7 +93,7 @@ def _range(spread: Spread) -> str:
     return names.from_to(error_percent(spread.least), error_percent(spread.most))
 
 
-def _below(view: View) -> str:
+def below(view: View) -> str:
     """Return which smaller caches answer less than MHA in every seed."""
     smaller = [code for code in view.caches if code != "mha"]
     seeds = [view.accuracy(code).seeds for code in (*smaller, "mha") if view.accuracy(code)]
