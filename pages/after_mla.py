@@ -21,23 +21,21 @@ with page.frame(PAGE) as frame:
         shown, error = None, refusal
 
     if shown:
-        prose.lead(*factors.lead(shown), t("after_mla.look"))
+        prose.lead(*factors.lead(shown), factors.product(shown))
     else:
         prose.refused(error)
-    factors.story()
-    if shown:
-        prose.say(factors.chapter(shown))
     picture, choices = st.columns([6, 5], gap="large")
     with choices:
+        factors.story()
+        if shown:
+            prose.say(factors.chapter(shown))
         factors.choices()
     if shown:
-        with choices:
-            prose.say(factors.product(shown))
-            for sentence in factors.how(shown):
-                prose.say(sentence)
-            prose.say(factors.sharing(shown))
         with picture:
             factors.draw(shown)
+        with st.expander(t("after_mla.levers")):
+            for sentence in (*factors.how(shown), factors.sharing(shown)):
+                prose.say(sentence)
         st.subheader(t("after_mla.section_read"), anchor=False)
         picture, beside = st.columns([3, 2], gap="large")
         with beside:

@@ -41,8 +41,7 @@ def test_v4_flash_by_hand(seen):
     length = bytes_per_token * 43 / 41
     assert lead(at)[0] == "6.88 kB"
     assert plain(statement(at)) == (
-        "for each token: DeepSeek-V4-Flash keeps 819 times less than its heads would with MHA "
-        "(5.64 MB)"
+        "a token: DeepSeek-V4-Flash keeps 819 times less than its heads would with MHA (5.64 MB)"
     )
     steps, _ = drawn(at)
     read = 2 * (21 * (512 * 512 + 2**15 * 128) + 20 * 1024 * 512) / 2**17
@@ -69,7 +68,7 @@ def test_v4_flash_by_hand(seen):
     assert steps.traces[2]["x"] == pytest.approx(wanted)
     for end in ends:
         assert end in plain(steps.alt)
-    assert "On average: width 578 × length 0.145 × depth 41 × 16 bits = **6.88 kB**" in text
+    assert "Width 578 × length 0.145 × depth 41 × 16 bits = **6.88 kB** on average" in text
     assert "**Width**: a row has 640 numbers in 21 layers, 512 numbers in 20 layers; with" in text
     assert "**Length**: one row stands for 4 tokens in 21 layers, 128 tokens in 20 layers." in text
     assert "**Depth**: 41 of 43 layers keep rows that grow; 2 keep a window of the" in text

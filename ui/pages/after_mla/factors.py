@@ -36,7 +36,7 @@ SETTINGS = {
     "am_kv": Setting("bf16", type_of(*KV_TYPES), "segmented_control"),
 }
 ROWS = ("mha", *LEVERS, "read")
-STEPS = 350  # pixels high
+STEPS = 540  # pixels high
 TOLD = {model: code for code, model in STORY.items()}
 
 
