@@ -22,7 +22,7 @@ with page.frame(PAGE) as frame:
         shown = None
         prose.refused(refusal)
     else:
-        prose.lead(*lead, t("sparse.look"))
+        prose.lead(*lead)
         questions.ask(answers.question, shown)
         few, asking = st.columns([6, 5], gap="medium")
         with few:
@@ -42,6 +42,11 @@ with page.frame(PAGE) as frame:
             keys.layer_control(shown)
         with text:
             keys.text_control()
+        of_picture, of_curves = st.columns([6, 5], gap="medium")
+        with of_picture:
+            keys.under(shown)
+        with of_curves:
+            answers.under(shown)
         st.subheader(t("sparse.section_published"), anchor=False)
         sections.later("published", partial(published.draw, shown), (560, 560, 700))
     frame.view = shown

@@ -120,7 +120,7 @@ def test_answers_over_the_keys_are_those_of_models_with_so_many(opened, download
     number, said = lead(at)
     assert number.replace("\xa0", " ") == f"{100 * right(dsa(3)):.1f} %"
     assert f"with all keys it is {100 * right(dsa(63)):.1f} %" in said.replace("\xa0", " ")
-    assert "few keys, 3 of up to 63, chosen by a small indexer" in said
+    assert "reads 3 of up to 63 keys, chosen by a small indexer" in said
 
 
 @pytest.mark.parametrize("context", [2**11, 2**17])

@@ -10,7 +10,7 @@ from ui.parts.questions import Question, evenly
 from ui.words.numbers import count
 from ui.words.text import listed, sentences, t
 
-CURVES = 360
+CURVES = 420
 RULE_LOOKS = (3, 0, 1, 2)  # in the order of RULES
 
 
@@ -45,18 +45,17 @@ def draw(view: View) -> None:
     alt = t("sparse.alt_answers", keys=count(view.chosen.keys), each=each)
     about = {"alt": alt, "data": lambda: found, "file": "sparse_answers.csv"}
     charts.show(fig, "sparse:answers", follows="sp_keys", **about)
-    prose.note(_under(view))
+
+
+def under(view: View) -> None:
+    """Say how much was asked, what is left out on average, and what the rules are."""
+    left = [percent(one) for one in view.asked.left_out]
+    facts = {"texts": len(view.questions.tokens), "answers": len(view.questions.answer)}
+    facts = {name: count(number) for name, number in facts.items()}
+    layers = listed(t("sparse.of_layer", layer=count(i), left=one) for i, one in enumerate(left))
+    prose.note(sentences((t("sparse.asked", **facts), t("sparse.average", layers=layers))))
 
 
 def _rule(code: str) -> str:
     """Return the name of a rule in the chart."""
     return t(f"sparse.rule_{code}")
-
-
-def _under(view: View) -> str:
-    """Return how much was asked, what is left out on average, and what the rules are."""
-    left = [percent(one) for one in view.asked.left_out]
-    facts = {"texts": len(view.questions.tokens), "answers": len(view.questions.answer)}
-    facts = {name: count(number) for name, number in facts.items()}
-    layers = listed(t("sparse.of_layer", layer=count(i), left=one) for i, one in enumerate(left))
-    return sentences((t("sparse.asked", **facts), t("sparse.average", layers=layers)))

@@ -15,7 +15,7 @@ from ui.words.text import safe, sentences, t
 
 pd = LazyModule("pandas")
 
-PICTURE = 360  # pixels high
+PICTURE = 420  # pixels high
 
 
 def lead(view: View) -> tuple[str, str]:
@@ -45,12 +45,17 @@ def draw(view: View) -> None:
     file = "sparse_keys.csv"
     alt = _alt(view, index, heads, chosen)
     charts.show(fig, "sparse:keys", alt=alt, data=lambda: frame, file=file)
-    prose.say(_under(view))
-    if len(places) < view.seen:
-        prose.note(t("sparse.drawn", drawn=count(len(places)), all=count(view.seen)))
 
 
-def _under(view: View) -> str:
+def under(view: View) -> None:
+    """Say how the picture of the keys is read, and what it shows."""
+    prose.say(t("sparse.look"))
+    prose.say(_left(view))
+    if (drawn := len(view.drawn)) < view.seen:
+        prose.note(t("sparse.drawn", drawn=count(drawn), all=count(view.seen)))
+
+
+def _left(view: View) -> str:
     """Return what the choice leaves out for this query, and what that does to the next word."""
     lost = float(view.reading.left_out[view.chosen.layer, view.query])
     facts = {"query": _word(view, view.query), "seen": count(view.seen)}
