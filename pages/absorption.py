@@ -23,7 +23,7 @@ with page.frame(PAGE) as frame:
     view = None
     try:
         view = absorption.view()
-        prose.lead(*brackets.lead(view), t(f"absorption.look_{view.chosen.side}"))
+        prose.lead(*brackets.lead(view))
         questions.ask(brackets.question, view)
     except ValueError as refusal:
         prose.refused(refusal)
@@ -36,18 +36,18 @@ with page.frame(PAGE) as frame:
         control("ab_queries")
         control("ab_context")
     if view:
-        with panel:
-            with st.container(key="absorption_verdict"):
-                prose.say(brackets.verdict(view))
-            for note in brackets.notes(view):
-                prose.note(note)
-            if view.model.trained is not None:  # it reads a sentence of the reader's
-                trained_layer.sentence()
+        with panel, st.container(key="absorption_verdict"):
+            prose.say(brackets.verdict(view))
         with picture:
             brackets.picture(view)
         with bars:
             brackets.work(view)
             brackets.traffic(view)
+        with st.expander(t("common.how_to_read")):
+            for said in (t(f"absorption.look_{view.chosen.side}"), *brackets.notes(view)):
+                prose.say(said)
+        if view.model.trained is not None:  # it reads a sentence of the reader's
+            trained_layer.sentence()
         for name, (section, heights) in SECTIONS.items():
             st.subheader(t(f"absorption.section_{name}"), anchor=False)
             sections.later(name, partial(section, view), heights, holds=(f"absorption:{name}",))

@@ -18,7 +18,7 @@ with page.frame(PAGE) as frame:
     try:
         with errors.factoring():
             lead = shown.lead(view)
-        prose.lead(*lead, t("compression.look_answers" if view.answers else "compression.look"))
+        prose.lead(*lead, "" if view.answers else t("compression.look"))
         questions.ask(shown.question, view)
     except ValueError as refusal:
         refused = refusal

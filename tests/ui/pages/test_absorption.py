@@ -144,9 +144,9 @@ def test_the_product_and_what_it_costs(opened, downloads, side, form):
     where = "left" if less == "absorbed" else "right"
     assert (
         f"With 4 new and 32 cached tokens, the **{less}** order (bracket on the {where}) takes "
-        f"**{times(work[more] / work[less])}** less work than the other."
+        f"**{times(work[more] / work[less])}** less work."
     ) in said(at)
-    assert f"the {'queries qC go' if side == 'scores' else 'attention a mixes'}" in said(at)[1]
+    assert f"the {'queries qC go' if side == 'scores' else 'attention a mixes'}" in speech(at)
 
     table = csv(downloads["mla_brackets.csv"])
     assert table.to_dict("list") == {

@@ -128,7 +128,7 @@ def test_the_number_on_top_is_the_cut_models(opened, models):
         f"Right answers over the numbers cached. MHA of 6 numbers: {number} cut by its weights, "
         f"{percent(cut(models, 'texts', 6))} by its texts. MLA, trained with 13: {trained}."
     )
-    assert any("Right answers in 80 fresh texts of five tasks" in one.value for one in at.caption)
+    assert "Right answers in 80 fresh texts of five tasks" in speech(at)
 
 
 @pytest.mark.parametrize(("size", "mla"), [(8, 8), (4, CACHED), (20, CACHED)])

@@ -18,7 +18,7 @@ from ui.words.text import t
 
 pd = LazyModule("pandas")
 
-HEIGHT = 330
+HEIGHT = 380
 LINES = {answers.WEIGHTS: "mha", answers.TEXTS: 3, answers.MLA: "mla_absorbed"}  # way -> look
 
 
@@ -62,7 +62,8 @@ def first(view: View, *, drawn: bool) -> None:
         with picture:
             _over_size(view)
         texts = answers.ASKED * sum(len(task.loads) for task in TASKS.values())
-        prose.note(t("compression.asked", texts=count(texts), most=count(view.sizes[-1])))
+        with st.expander(t("compression.how_asked")):
+            prose.say(t("compression.asked", texts=count(texts), most=count(view.sizes[-1])))
     weights_control(view)
 
 
