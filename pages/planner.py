@@ -36,7 +36,7 @@ with page.frame(PAGE) as frame:
     if shown:
         with picture:
             memory.draw(shown)
-            with st.container(key="planner_sums"):
+            with st.expander(t("planner.adds_up")), st.container(key="planner_sums"):
                 for sentence in memory.below(shown):
                     prose.say(sentence)
             with st.container(key="planner_report", horizontal=True):

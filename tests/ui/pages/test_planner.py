@@ -73,8 +73,8 @@ def test_what_fits_and_how_fast_by_hand(opened: Opened, downloads: dict):
     batch = floor(room() / SEQUENCE)
     assert lead(at)[0] == f"{batch} sequences"
     assert plain(statement(at)) == (
-        "of 32,768 tokens fit when 8 × H200 SXM serve DeepSeek-V3 / R1 (671B); "
-        f"together they get at most {rate(batch):,.0f} tokens a second if all use the same "
+        "of 32,768 tokens fit when 8 × H200 SXM serve DeepSeek-V3 / R1 (671B): "
+        f"together at most {rate(batch):,.0f} tokens a second if all use the same "
         f"experts, {rate(batch, touched=of_their_own(batch)):,.0f} if none shares any"
     )
     assert "Arithmetic would not be one at any batch" in speech(at)

@@ -20,7 +20,7 @@ from ui.words.text import listed, t
 
 pd = LazyModule("pandas")
 
-MEMORY, ROW = 150, 70  # pixels of the picture, and of each row
+MEMORY, ROW = 150, 110  # pixels of the picture, and of each row
 LOOKS = {  # of the parts of a bar: plain but for what is neither weights nor cache
     "weights": ("weight", ""),
     "overhead": (2, "/"),
