@@ -129,7 +129,7 @@ def another(task: str, text: str) -> str:
 
 def examples_row(then: Callable[[], object] = lambda: None) -> None:
     """Draw the buttons of examples in a row of their own."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="examples"):
         examples(then)
 
 

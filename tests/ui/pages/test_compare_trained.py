@@ -10,7 +10,7 @@ from tests.ui.controls import control
 from tests.ui.pages.test_attention_maps_trained import OWN, attention, nth, run
 from tests.ui.screen import charts, own, prose, statement
 from tests.ui.trained_models import CACHED, LAYERS, TRAINED_ON, VARIANTS, model
-from ui.words.numbers import count, share, times
+from ui.words.numbers import count, share
 
 PAGE = "pages/compare.py"
 SEEN = np.tril(np.ones((9, 9), dtype=bool))
@@ -42,8 +42,7 @@ def test_the_page_begins_with_the_maps_of_both_models(seen, layer, head):
     assert control(at, "vs_view").value == "maps"
     assert "vs_view" not in at.query_params
     assert statement(at) == (
-        f"{A} keeps {CACHED['mla']} numbers per token and layer, {B} keeps {CACHED['mha']}: "
-        f"a factor of {times(CACHED['mha'] / CACHED['mla'])}"
+        f"{A} keeps {CACHED['mla']} numbers per token and layer, {B} keeps {CACHED['mha']}"
     )
     both = looks("mla_absorbed", layer), looks("mha", layer)
     for chart, maps in zip(charts(at), both, strict=True):
@@ -56,19 +55,18 @@ def test_the_page_begins_with_the_maps_of_both_models(seen, layer, head):
     anna, lamp = bare(nth(OWN, 8)), bare(nth(OWN, 1))
     a, b = (share(float(maps[head, 8, 1])) for maps in both)
     next_a, next_b = likeliest("mla"), likeliest("mha")
-    after = f"both models expect “{next_a}”." if next_a == next_b else None
-    after = after or f"A expects “{next_a}” and B “{next_b}”."
-    gets = f"{lamp} gets {a} from head {head} of A and {b} from head {head} of B."
-    assert f"From {anna}, {gets} Next, {after}" in said
+    after = f"Both expect “{next_a}” next." if next_a == next_b else None
+    after = after or f"A expects “{next_a}” next, B “{next_b}”."
+    gives = f"head {head} of A gives {lamp} {a}, head {head} of B {b}."
+    assert f"From {anna}, {gives} {after}" in said
     assert not any(line.startswith("They differ most") for line in said)
-    for maps, told in zip(
-        both, [c for c in captions(at) if "the heads look most" in c], strict=True
-    ):
+    notes = [note for note in captions(at) if "the heads look most" in note]
+    for letter, maps, told in zip("AB", both, notes, strict=True):
         each = (
             f"{number}: {bare(nth(OWN, int(row.argmax())))} {share(float(row.max()))}"
             for number, row in enumerate(maps[:, 8])
         )
-        assert told == f"From {anna}, the heads look most at: {', '.join(each)}."
+        assert told == f"{letter}: From {anna}, the heads look most at: {', '.join(each)}."
     assert any(
         c.startswith(f"Each side is layer {layer} of a model of its own") for c in captions(at)
     )

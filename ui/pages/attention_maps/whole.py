@@ -18,7 +18,7 @@ from ui.settings.visit import visit
 from ui.words.numbers import count
 from ui.words.text import t
 
-HEADS_FIRST, WORDS_FIRST = (7, 9, 5), (9, 7, 5)  # the map with its words, where it says most
+HEADS_FIRST, WORDS_FIRST = (7, 9, 5), (8, 8, 5)  # the map with its words, where it says most
 LOGITS = ("chart:scores_C", "chart:scores_R", "chart:scores")
 PARTS, NUMBERS, ENTRIES = (570, 570, 2150), (760, 900, 1900), (730, 770, 1330)  # see sections
 QUOTED, OFFERED = (
@@ -70,9 +70,8 @@ def scene() -> View | None:
         with st.container(key="framed"):
             prose.say(words.framed(view))
         maps.charts.large(view.maps)
-        for sentence in words.under(view):
-            prose.say(sentence)
-
+    for sentence in words.under(view):
+        prose.say(sentence)
     _below(view)
     maps.controls.listen(view.maps)
     return view

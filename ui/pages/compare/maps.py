@@ -79,12 +79,12 @@ class MapsTopic(Topic):
             with place:
                 prose.say(f"**{side.shown_name}**{prose.weights_mark(side.origin)}")
                 self._map(side, found, values, limit, cell)
-                if self.trained:
-                    prose.note(self._heads(side))
         with below:
             if not (self.trained and self.kind == "attention"):  # the first word sees itself only
                 prose.note(t(f"compare.limits_{self.kind}", limit=digits(limit)))
             prose.say(self._expected(asked) if asked else self._apart(cell, columns(runs[0]), a, b))
+            for side in self.sides if self.trained else ():
+                prose.note(f"{side.letter}: {self._heads(side)}")
             if long := [told for one in self.sides if (told := beyond(one.origin, self.words))]:
                 prose.say(long[0])
 

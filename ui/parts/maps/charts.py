@@ -34,7 +34,7 @@ def thumbnails(maps: Maps) -> None:
         tokens=(run.words, maps.columns),
         mask=maps.mask,
         chosen=maps.place,
-        height=LARGE,
+        height=_fitting(maps),
         words=map_words(),
     )
     _show(fig, "heads", t("maps.alt_heads", **facts(maps)), partial(_of_heads, maps))
@@ -50,8 +50,12 @@ def _of_heads(maps: Maps) -> "pd.DataFrame":
 
 def large(maps: Maps) -> None:
     """Draw the chosen head's attention."""
+    _attention(maps, "large", height=_fitting(maps))
+
+
+def _fitting(maps: Maps) -> int:
     trained = maps.model.trained is not None
-    _attention(maps, "large", height=fitting(maps.run.words, LOW, LARGE) if trained else LARGE)
+    return fitting(maps.run.words, LOW, LARGE) if trained else LARGE
 
 
 def fitting(words: Sequence[str], low: int, high: int) -> int:
