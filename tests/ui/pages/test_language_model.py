@@ -193,7 +193,7 @@ def test_every_block_tells_its_shape_where_it_looks_and_who_shows_the_inside(ope
     for number, one in enumerate(model("mla")(tokens(TEXT)).blocks):
         maps = one.attention.attention[0, :, -1]
         head, key = np.unravel_index(int(maps.argmax()), maps.shape)
-        said = f"“fig” most at “{TEXT.split()[key]}” (head {head}, "
+        said = f"“fig” looks back most at “{TEXT.split()[key]}” (head {head}, "
         assert said in drawn.split(f'block attention_{number}"')[1]
 
 

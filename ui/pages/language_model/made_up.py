@@ -34,7 +34,8 @@ def scene() -> View | None:
         controls.path(shown)
     prose.note(sentences(bars.notes(shown)))
     bars.model(shown)
-    prose.note(t("language_model.reading"))
+    with st.expander(t("common.how_to_read")):
+        prose.say(t("language_model.reading"))
     drawing, chances, caches = st.columns([2, 4, 4], gap="large")
     with drawing:
         controls.drawing()

@@ -132,10 +132,10 @@ def drawn(view: View) -> str:
     style = f"--rows:{len(there)};--lit:{lit}"
     return (
         f"<style>{asset('language_model.css')}</style>"
-        f'<div class="model_box"><div class="model" style="{style}">'
+        f'<figure class="model_box"><div class="model" style="{style}">'
         f'<section class="ends"><h4>{t("language_model.words_in")}</h4>{words}</section>{inside}'
         f'<section class="ends out"><h4>{t("language_model.words_out")}</h4>{says}</section>'
-        "</div></div>"
+        "</div></figure>"
     )
 
 

@@ -50,7 +50,8 @@ def _drawn(shown: View) -> None:
     if len(there) < len(shown.words):
         values = {"first": count(there[0] + 1), "last": count(there[-1] + 1)}
         prose.note(t("language_model.part", all=count(len(shown.words)), **values))
-    prose.note(t("language_model.reading_lens"))
+    with st.expander(t("common.how_to_read")):
+        prose.say(t("language_model.reading_lens"))
     guess, heads = st.columns(2, gap="large")
     with guess:
         st.subheader(t("language_model.ways"), anchor=False)
