@@ -41,8 +41,9 @@ with page.frame(PAGE) as frame:
             if error:
                 prose.refused(error)
             real_layer.demo_button()
-            prose.say(families())
-            prose.say(t("real_models.demo_how"))
+            with st.expander(t("real_models.which")):
+                prose.say(families())
+                prose.say(t("real_models.demo_how"))
             if real_model.failed():
                 prose.note(t("real_models.not_fetched"))
     frame.view = view

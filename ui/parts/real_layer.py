@@ -87,9 +87,9 @@ def controls(*, own_place: bool = False) -> None:
         if loaded:
             _choices(own_place=own_place)
             return
-        if not own_place:
+        if not own_place:  # which says it beside
             demo_button()
-        st.caption(t("real_layer.what"))
+            st.caption(t("real_layer.what"))
 
 
 def _planned() -> Plan | None:

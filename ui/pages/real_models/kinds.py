@@ -141,12 +141,15 @@ class Grouped(Compared):
         return share(self.maps.share), t("real_models.line_grouped", **values)
 
     def look(self) -> str:
-        """Return what the chosen head does on this text, by its best score."""
+        """Return the sentence on what to compare, where no text is known below the map."""
+        return super().look() if self.view.loaded.activations else ""
+
+    def first(self) -> None:
+        """Draw the maps, below the large one what its head does on this text by its best score."""
         loaded, one = self.view.loaded, self.maps.attention[self.maps.place]
-        if loaded.activations:
-            return super().look()
-        ids = real_layer.inputs(loaded).ids
-        return real_sentences.told(ids, one, self.maps.head) or super().look()
+        ids = () if loaded.activations else real_layer.inputs(loaded).ids
+        self.draw_maps(*filter(None, [ids and real_sentences.told(ids, one, self.maps.head)]))
+        st.info(t(f"real_models.{self.gap()}"))
 
     def below(self) -> None:
         """Draw all heads of the model, and the way from logits to attention."""
