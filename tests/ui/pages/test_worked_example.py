@@ -312,7 +312,7 @@ def test_ways_and_choices_go_where_they_say(opened: Opened) -> None:
     assert at.toggle(key="we_completed:en").label == "Two tokens"
     assert at.subheader[0].value.startswith(f"1 of {len(worked_example.steps('mha_completed'))}: ")
     look, legend, *_ = (caption.value for caption in at.main.caption)
-    assert look.startswith("Choose a cell of the result")
+    assert look.startswith("Choose a cell")
     assert legend.startswith("✓ the printed figure follows")
 
 
