@@ -1,6 +1,7 @@
 """A static copy, recorded from a server and opened from a bare file server, below a path."""
 
 import io
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,7 +55,8 @@ def folder(app: App, tmp_path_factory: pytest.TempPathFactory) -> Path:
     language = next(one for one in run.controls() if record.name_of(one) == "lang")
     recorder.press(HOME, {}, language, "中文")
     recorder.open(*record.inside_of("q", {"variant": "mha"}))
-    stills = [Still(page, f"Title of {page}", "What it says.", "stills/none.jpg") for page in PAGES]
+    of_blocks = (*PAGES, "attention_maps")
+    stills = [Still(page, f"Title of {page}", "Says.", "stills/none.jpg") for page in of_blocks]
     stills.append(Still(HOME, "标题", "一句话。", "stills/none.jpg", "zh"))
     site.write(store, root / PLACE, lambda _: stills, site.Ways(app=LIVE))
     (root / PLACE / "stills").mkdir()
@@ -240,6 +242,19 @@ def test_a_line_that_went_with_the_hand_goes_back_with_it(reader, served):
     before = reader.evaluate(at)
     reader.locator(".st-key-kv_context-en input").press("ArrowLeft")
     expect(reader.locator("#copy-says")).to_contain_text("not recorded")
+    settle(reader)
+    assert reader.evaluate(at) == before
+
+
+def test_a_frame_that_went_with_a_click_goes_back_with_one_line(reader, served):
+    reader.goto(f"{served}/attention_maps/?map_tensor=q&variant=mha")
+    settle(reader)
+    at = "() => JSON.stringify(document.querySelector('.js-plotly-plot').layout.shapes)"
+    before, says = reader.evaluate(at), reader.locator("#copy-says")
+    expect(says).to_have_count(0)
+    reader.locator(".js-plotly-plot .nsewdrag").first.click()
+    expect(says).to_contain_text("not recorded")
+    expect(says.get_by_role("link")).to_have_attribute("href", re.compile("map_tensor=q"))
     settle(reader)
     assert reader.evaluate(at) == before
 
