@@ -33,6 +33,9 @@ function themed({ layout }, style) {
   };
 }
 
+// The ends of axes whose cells are square: with others Plotly would take the new ends for a zoom.
+const squares = (layout) => Object.values(layout).filter((one) => one?.constrain === "domain").map((one) => one.range);
+
 // The frame of a cell, or of a tile of them, at a point: around its middle where cells are small.
 function framed(shape, point, pitch) {
   const moved = { ...shape };
@@ -81,7 +84,8 @@ class Chart {
     if (!this.waits || !this.host.isConnected || !this.host.clientWidth) return;
     this.waits = false;
     const { figure, clicks, words, file } = this.data;
-    if (this.titled !== words[0]) this.begin(words[0]);
+    const begun = JSON.stringify([words[0], squares(figure.layout)]);
+    if (this.begun !== begun) this.begin(words[0], begun);
     const template = themed(figure.layout.template, getComputedStyle(this.host));
     const own = { ...this.fitted(), template };
     const drawn = this.picture + JSON.stringify(own);
@@ -109,10 +113,10 @@ class Chart {
     });
   }
 
-  begin(title) {
+  begin(title, begun) {
     this.end();
     this.plot = this.host.appendChild(document.createElement("div"));
-    Object.assign(this, { titled: title, drawn: "" });
+    Object.assign(this, { begun, drawn: "" });
     this.button = { name: "full", title, icon: FULL, click: () => this.fill() };
   }
 

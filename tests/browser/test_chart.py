@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Show
-from tests.browser.waiting import settle
+from tests.browser.waiting import frames, settle, walk
 
 PLOT = "document.querySelector('.js-plotly-plot')"
 # Counts Plotly's draws of a chart, of its whole or of what lies over it, and remembers its node.
@@ -17,6 +17,7 @@ WATCHED = """plot => {
 }"""
 LINE = "() => watched.layout.shapes[0].x0"
 MARKS = "() => watched.data.filter(({ meta }) => meta).map(({ x, y }) => [x[0], y[0]])"
+ENDS = "({ _fullLayout: { xaxis2, yaxis2 } }) => [xaxis2.range, yaxis2.range.toReversed()]"
 PRESSED = """plot => {
   plot.emit("plotly_click", { points: [{ x: 1, y: 3 }] });
   return plot.layout.shapes.map(({ x0, x1, y0, y1 }) => [x0, x1, y0, y1]);
@@ -87,6 +88,14 @@ def test_a_pressed_cell_has_its_frame_at_once_and_is_drawn_once(show):
     page.wait_for_url("**map_query=3**")
     settle(page)
     assert page.evaluate("() => window.draws") == 1
+
+
+def test_a_map_of_another_text_ends_with_its_cells(show, app_url):
+    page = show("attention_maps?preset=small&map_text=one+two+three+four+five+six")
+    for n, text in ((3, "one+two+three"), (5, "one+two+three+four+five")):
+        walk(page, f"{app_url}/attention_maps?preset=small&map_text={text}")
+        frames(page, 9)  # Plotly makes room for its labels in several steps
+        assert page.locator(".js-plotly-plot").nth(1).evaluate(ENDS) == [[-0.5, n - 0.5]] * 2
 
 
 def test_full_screen_enlarges_words_and_escape_leaves_it(chart):
