@@ -222,7 +222,7 @@ def test_who_may_not_follow_is_told_why(room):
 
 
 def test_a_page_that_was_not_drawn_is_drawn_again(monkeypatch):
-    tries, sent = [], []
+    tries, came = [], asyncio.Event()
 
     async def fails_once(asked: drawing.Asked) -> drawing.Drawing:
         tries.append(asked)
@@ -230,12 +230,12 @@ def test_a_page_that_was_not_drawn_is_drawn_again(monkeypatch):
             raise TimeoutError
         return drawing.Drawing("", asked, ((b"drawn",),), {}, waits=False, passes=False)
 
-    async def stays() -> dict[str, str]:
-        await asyncio.sleep(patience.SECONDS)
-        return {"type": "websocket.disconnect"}
+    async def stays() -> None:
+        return await asyncio.Event().wait()
 
     async def send(said: dict) -> None:
-        sent.append(said)
+        if "bytes" in said:
+            came.set()
 
     async def followed() -> None:
         said = following.Hello("", "en", ROOT, (), "")
@@ -244,9 +244,7 @@ def test_a_page_that_was_not_drawn_is_drawn_again(monkeypatch):
         follower = asyncio.create_task(
             following.follow(watch.Watch("22222222", there), "one", said, stays, send)
         )
-        async with asyncio.timeout(patience.SECONDS):
-            while not any("bytes" in one for one in sent):
-                await asyncio.sleep(0.01)
+        await asyncio.wait_for(came.wait(), patience.SECONDS)
         follower.cancel()
 
     for part in ("hold_media_files", "finalize"):  # of a server that runs
