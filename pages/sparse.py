@@ -30,23 +30,24 @@ with page.frame(PAGE) as frame:
         with asking:
             keys.query_control(shown)
         picture, curves = st.columns([6, 5], gap="medium")
-        try:
-            with picture:
-                keys.draw(shown)
-            with curves:
-                answers.draw(shown)
-        except ValueError as refusal:
-            prose.refused(refusal)
         text, layer = st.columns([6, 1], gap="medium")
         with layer:
             keys.layer_control(shown)
         with text:
             keys.text_control()
         of_picture, of_curves = st.columns([6, 5], gap="medium")
-        with of_picture:
-            keys.under(shown)
-        with of_curves:
-            answers.under(shown)
+        try:
+            with picture:
+                keys.draw(shown)
+            with curves:
+                answers.draw(shown)
+            with of_picture:
+                keys.under(shown)
+            with of_curves:
+                answers.under(shown)
+        except ValueError as refusal:
+            with picture:
+                prose.refused(refusal)
         st.subheader(t("sparse.section_published"), anchor=False)
         sections.later("published", partial(published.draw, shown), (560, 560, 700))
     frame.view = shown
