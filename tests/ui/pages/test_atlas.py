@@ -160,7 +160,7 @@ def test_best_first_a_click_opens_the_head_at_its_strongest_look(opened, own_mod
         cell = {"map_query": query, "map_key": key}
         assert found == {"layer": layer, "map_head": head} | cell
     layer, head = np.unravel_index(order[0], expected.shape)
-    assert any(f"comes from {layer}.{head} (" in line for line in said(app))
+    assert any(f"comes from L{layer} H{head} (" in line for line in said(app))
 
 
 def test_a_folder_of_another_shape_in_its_place_is_read(opened, own_model):
@@ -190,7 +190,7 @@ def test_the_chosen_head_is_framed_and_drawn_large(opened, own_model):
     np.testing.assert_allclose(values[seen], maps_of(own_model, ids)[4, 6][seen], atol=2e-5)
     names = names_of(own_model)
     told = "is named after" if names[4, 6] else "has no name"
-    assert any(f"Head 4.6 {told}" in line.replace("*", "") for line in said(app))
+    assert any(f"Head L4 H6 {told}" in line.replace("*", "") for line in said(app))
 
 
 def test_a_long_text_is_pooled_and_one_token_has_no_look(opened, own_model):
