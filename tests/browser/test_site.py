@@ -17,7 +17,7 @@ from tests.browser.waiting import settle, until, walk
 from ui.frame.story import steps
 from ui.settings.page import HOME
 from ui.site import record, site
-from ui.site.html import Still
+from ui.site.html import Still, document
 from ui.site.pack import RUNS, SUFFIX
 from ui.site.store import Store, address_of
 
@@ -264,6 +264,19 @@ def test_before_any_script_a_page_says_what_it_shows(context, served):
     page.goto(f"{served}/kv_cache/")
     expect(page.locator("h1")).to_have_text("Title of kv_cache")
     expect(page).to_have_title("KV cache · MLA Explorer")
+    page.context.close()
+
+
+def test_without_scripts_a_small_screen_scrolls_to_the_end_of_a_page(chromium, tmp_path):
+    small = {"width": 320, "height": 400}
+    page = chromium.new_context(java_script_enabled=False, viewport=small).new_page()
+    still = Still("kv_cache", "KV cache", "It says. " * 40, "none.jpg")
+    (tmp_path / "page.html").write_text(document(still, {}, ""), "utf-8")
+    page.goto((tmp_path / "page.html").as_uri())
+    said = page.locator("noscript p").bounding_box()
+    height = page.evaluate("document.documentElement.scrollHeight")
+    assert small["height"] < said["y"] + said["height"] <= height
+    assert page.locator("img").bounding_box()["width"] <= small["width"]
     page.context.close()
 
 

@@ -24,6 +24,7 @@ STYLE = """
   #copy-says a { color: #7cc4f0; }
   @media (prefers-color-scheme: dark) { #still { color: #fafafa; background: #0e1117; }
     #copy-says { color: #14171c; background: #fff; } #copy-says a { color: #0063a0; } }
+  @media (scripting: none) { #still { position: static; } }
 """
 
 
@@ -115,4 +116,5 @@ def _body(still: Still, up: str) -> str:
     title, says = html.escape(still.title), html.escape(still.says)
     picture = f'<img src="{up}{still.picture}" alt="{title}" width="1200" height="630"'
     picture += ' fetchpriority="high">'  # before the scripts
-    return f'<div id="still"><h1>{title}</h1><p>{says}</p>{picture}</div>'
+    without = f"<noscript><p>{catalogue()['site.no_scripts'][still.lang]}</p></noscript>"
+    return f'<div id="still"><h1>{title}</h1><p>{says}</p>{picture}{without}</div>'
