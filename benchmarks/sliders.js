@@ -1,30 +1,33 @@
-// Watches what a press of a slider draws: when the last frame was in which a chart changed, or, on a
+// Watches what a press draws: when the first and the last frame were in which a chart changed, or, on a
 // page whose press changes no chart, anything but the slider itself.
 (() => {
   const main = document.querySelector("[data-testid=stMain]");
   const app = document.querySelector("[data-testid=stApp]");
-  const isChart = (node) => node.closest?.(".stPlotlyChart") || node.querySelector?.(".js-plotly-plot");
+  const isChart = (node, came) => // a part of one, or something new around one
+    node.closest?.(watch.part) || (came && node.querySelector?.(".js-plotly-plot"));
   const isOther = (node) => !node.closest?.("[data-testid=stSlider]");
-  const watch = { charts: true, pressed: 0, last: 0, ran: false, drawn: 0 };
+  const watch = { charts: true, part: ".stPlotlyChart", pressed: 0, first: 0, last: 0, ran: false, drawn: 0 };
   window.sliderWatch = watch;
 
   const silent = (name) => name === "tabindex" || name?.startsWith("aria-"); // draws nothing
   const touched = ({ target, addedNodes, attributeName }) => !silent(attributeName) &&
     [target.nodeType === 1 ? target : target.parentElement, ...addedNodes]
-      .some((node) => node && (watch.charts ? isChart(node) : isOther(node)));
+      .some((node, n) => node && (watch.charts ? isChart(node, n > 0) : isOther(node)));
   let changed = false;
   new MutationObserver((records) => { changed ||= records.some(touched); })
     .observe(main, { subtree: true, childList: true, attributes: true, characterData: true });
   new MutationObserver(() => { watch.ran ||= app.dataset.testScriptState === "running"; })
     .observe(app, { attributes: true });
-  const frame = (now) => {
-    if (changed) [watch.last, watch.drawn, changed] = [now, watch.drawn + 1, false];
+  const frame = () => {
+    const now = performance.now(); // what was drawn for this frame is done
+    if (changed) [watch.first, watch.last, watch.drawn, changed] = [watch.first || now, now, watch.drawn + 1, false];
     requestAnimationFrame(frame);
   };
   requestAnimationFrame(frame);
-  window.addEventListener("keydown", () => {
-    Object.assign(watch, { pressed: performance.now(), last: 0, ran: false, drawn: 0 });
-  }, true);
+  const begin = () => {
+    Object.assign(watch, { pressed: performance.now(), first: 0, last: 0, ran: false, drawn: 0 });
+  };
+  for (const name of ["keydown", "pointerdown"]) window.addEventListener(name, begin, true);
 
   const QUIET = 500; // milliseconds without a change, the script at rest
   const NOTHING = 5000; // milliseconds after which a press has changed nothing
@@ -33,7 +36,10 @@
     const begun = watch.ran || watch.last || since > NOTHING;
     return begun && app.dataset.testScriptState === "notRunning" && since > QUIET;
   };
-  watch.taken = () => (watch.last ? watch.last - watch.pressed : null);
+  watch.taken = () => (watch.last ? [watch.first, watch.last].map((one) => one - watch.pressed) : null);
+  // Whether a chart goes along with this slider before the server has heard.
+  watch.led = (slider) => [...main.querySelectorAll("[role=figure]")]
+    .some(({ chart }) => chart?.data.follows && slider.closest(`.${chart.data.follows}`));
 
   // Every chart as it is drawn: its size, its series by kind and size, and all that it shows.
   watch.seen = () => [...main.querySelectorAll(".stPlotlyChart")].map((box) => {
