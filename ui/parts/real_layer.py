@@ -102,9 +102,10 @@ def _planned() -> Plan | None:
 
 def _choices(*, own_place: bool) -> None:
     if found := _planned():
-        st.caption(t("real_layer.plan", family=found.family, size=size(found.n_bytes)))
-        for note in found.notes:
-            st.caption(t(f"real_layer.note_{note.replace(' ', '_')}", **_limits(found)))
+        if not real_model.reads():  # of which the page says it
+            st.caption(t("real_layer.plan", family=found.family, size=size(found.n_bytes)))
+            for note in found.notes:
+                st.caption(t(f"real_layer.note_{note.replace(' ', '_')}", **_limits(found)))
         _layer(found)
     control("revision", placeholder="main")
     if own_place or not (real_model.reads() and visit().page.opens()):  # with a box of its own

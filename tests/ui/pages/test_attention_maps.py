@@ -99,10 +99,8 @@ def test_titles_captions_and_alternative_texts_say_the_numbers(seen, variant):
     )
     said = markdown(app)
     assert any(line.startswith("All 6 heads, 10 tokens.") for line in said)
-    assert (
-        "Head 4, queries downwards, keys to the right, masked cells hatched: "
-        f"“{query}” gives {share} to “{key}” (framed). Click a cell."
-    ) in said
+    note = f"“{query}” gives {share} to “{key}” (framed; hatched: masked). Click a cell."
+    assert f"Head 4: {note}" in said
     assert f"Where does {share} come from?" in [one.value for one in app.subheader]
     shown = f"Query “{query}”, key “{key}”, head 4"
     assert f"{shown}: element by element, with the numbers of this run." in said

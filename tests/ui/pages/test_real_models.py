@@ -86,7 +86,7 @@ def test_the_maps_are_those_of_the_layer(shown, layers, demo, downloads):
         assert cells(downloads[f"{code}.csv"]) == written(values, [*tokens], [*tokens])
     count = len(tokens)
     assert f"All 8 heads, {count} tokens. Click a head." in said(app)
-    assert any(line.startswith("Head 5, queries downwards") for line in said(app))
+    assert any(line.startswith("Head 5: “") for line in said(app))
 
 
 def test_the_shares_of_the_variance_are_sums_over_what_each_query_sees(shown, layers, downloads):

@@ -21,7 +21,7 @@ from ui.parts.snippet import made
 from ui.settings import state
 from ui.settings.page import Functions, Link, Note, Recipe
 from ui.words.numbers import count, head_name, share
-from ui.words.text import listed, t
+from ui.words.text import t
 
 MAPS, REAL = "attention_maps", "real_models"  # whose settings hold here too: a head, the atlas
 WAYS = "attention_maps", "decode", "language_model"  # where the same head or sentence is shown
@@ -72,18 +72,15 @@ def mend() -> list[Note]:
 
 
 def lead(shown: RealView) -> None:
-    """Draw how many heads do a nameable thing, and which."""
+    """Draw how many heads do a nameable thing."""
     if not shown.found:
         return
     found = shown.found
     names = [one for row in found.names for one in row]
-    counts = {kind: names.count(kind) for kind in KINDS}
-    each = [atlas.entry(kind, n) for kind, n in counts.items() if n]
-    number = t("common.out_of", n=count(sum(counts.values())), all=count(len(names)))
-    facts = {"name": real_layer.title(shown.loaded), "each": listed(each)}
+    named = sum(one in KINDS for one in names)
+    number = t("common.out_of", n=count(named), all=count(len(names)))
     fresh = "fresh" if found.fresh else "here"
-    line = t(f"trained_heads.real_line_{fresh}", **facts)
-    prose.lead(number, line)
+    prose.lead(number, t(f"trained_heads.real_line_{fresh}", name=real_layer.title(shown.loaded)))
 
 
 def all_heads(shown: RealView) -> None:

@@ -135,10 +135,10 @@ def _legend(found: Found, kind: str) -> list[str]:
     rest = found.here.table[..., 0].numel() - sum(counts)
     others = t("atlas.unnamed" if kind == ALL else "atlas.others", n=count(rest))
     named = zip(KINDS, counts, strict=True)
-    return [others, *(entry(name, n) if n else "" for name, n in named)]
+    return [others, *(_entry(name, n) if n else "" for name, n in named)]
 
 
-def entry(name: str, n: int) -> str:
+def _entry(name: str, n: int) -> str:
     """Return a kind of look, and the number of heads that are named after it."""
     return t("atlas.entry", look=t(f"real_sentences.look_{name}"), n=count(n))
 
