@@ -66,7 +66,7 @@ def test_a_click_on_a_small_map_opens_that_head_on_the_sentence(show, project):
     click(page, 0, across=1.5 / 2, down=4.5 / 6)
     page.wait_for_url("**map_head=4**")
     settle(page)
-    expect(page.get_by_text("Head 4, queries downwards")).to_be_visible()
+    expect(page.get_by_text("Head 4: “")).to_be_visible()
     ids = PreTrainedTokenizerFast(tokenizer_file=f"{folder}/tokenizer.json")(text).input_ids
     np.testing.assert_allclose(shown(page), maps_of(folder, ids)[1, 4], atol=1e-5)
 

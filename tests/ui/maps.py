@@ -82,7 +82,12 @@ def check_map(
 
 
 def check_tiles(
-    chart: Chart, values: np.ndarray, words: tuple[str, ...], heads: list[int], chosen: int
+    chart: Chart,
+    values: np.ndarray,
+    words: tuple[str, ...],
+    heads: list[int],
+    chosen: int,
+    height: int = 560,
 ) -> None:
     """Assert all heads [h,t,s]: each tile its own head's numbers, the chosen one framed."""
     grid = figures.TileGrid.of(values.shape)
@@ -103,7 +108,7 @@ def check_tiles(
     assert chart.traces[0]["hovertemplate"] == place + "%{z:.4g}<extra></extra>"
     assert chart.traces[1]["hovertemplate"] == place + MASKED
     assert (chart.traces[0]["zmin"], chart.traces[0]["zmax"]) == (0, 1)
-    assert chart.layout["height"] == 560
+    assert chart.layout["height"] == height
 
 
 def left_out(chart: Chart) -> dict[str, np.ndarray]:

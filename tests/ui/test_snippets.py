@@ -147,7 +147,7 @@ def page_of(opened: Opened, page: str, **parameters: str) -> AppTest:
 
 def headline(at: AppTest) -> str:
     """Return the page's sentence about its chosen cell, or else its statement."""
-    framed = (one.value for one in at.markdown if "(framed)" in one.value or "加框" in one.value)
+    framed = (one.value for one in at.markdown if "(framed" in one.value or "加框" in one.value)
     return next(framed, statement(at))
 
 

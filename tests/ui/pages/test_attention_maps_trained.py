@@ -68,7 +68,7 @@ def test_every_picture_is_the_models_own(opened, downloads, variant, layer):
     trace, words = attention(OWN, variant, layer), tuple(OWN.split())
     seen = np.tril(np.ones((9, 9), dtype=bool))
     every = hidden(trace.attention[0].numpy(), seen)
-    check_tiles(clicked(app, "heads"), every, words, [*range(4)], 2)
+    check_tiles(clicked(app, "heads"), every, words, [*range(4)], 2, height=430)
     options = {"words": words, "head": 2, "cell": (8, 1)}
     share_of = {"name": "attention", "limits": (0.0, 1.0)}
     check_map(clicked(app, "large"), every[2], **options, **share_of, numbers=True, height=430)
