@@ -17,7 +17,7 @@ from ui.settings.sizes import SMALL_CONFIG, SMALL_SIZES
 pytestmark = pytest.mark.browser
 
 WORDS = ("the", "cat", "sees", "the", "dog")
-FRAMED = "p:has-text('(framed)'), p:has-text('（加框）')"  # above the large map
+FRAMED = "p:has-text('(framed'), p:has-text('（加框')"  # above the large map
 LINK = {"preset": "small", "map_text": " ".join(WORDS), **SMALL_SIZES}
 
 

@@ -110,7 +110,8 @@ def test_a_tensor_lights_in_words_formulas_and_pictures(show, app_url):
     assert lit(page, "g k_C", "span k_C") == {"g k_C", "span k_C"}
 
     walk(page, f"{app_url}/absorption?lang=en")
-    page.locator(".st-key-look .tensor[data-tensor=c_KV]").hover()
+    page.get_by_text("How to read this picture").click()
+    page.locator(".stExpander .tensor[data-tensor=c_KV]").first.hover()
     assert lit(page, "span c_KV", "g c_KV") == {"span c_KV", "g c_KV"}
 
     walk(page, f"{app_url}/compare?lang=en&vs_view=flow")
