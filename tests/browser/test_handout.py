@@ -2,6 +2,7 @@
 
 import base64
 import io
+import os
 import re
 import subprocess
 import sys
@@ -21,7 +22,10 @@ pytestmark = pytest.mark.browser
 
 def handout(*options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "ui.handout", *options]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    without = os.environ | {"MLA_MODEL_FOLDERS": "build/no-models"}  # as the app of the tests
+    return subprocess.run(
+        command, cwd=ROOT, env=without, capture_output=True, text=True, check=False
+    )
 
 
 def test_a_handout_holds_sentences_pictures_links_and_codes(app_url, tmp_path):
