@@ -12,9 +12,13 @@ class Waiting {
     this.sends = new Map(); // place -> what asks for its section, its name, and on which page
     this.wanted = new Set(); // names of this page's sections, asked for by a button or for paper
     this.sentAt = 0;
+    this.left = ""; // the page on which a link was pressed: what is asked before the next one comes undoes it
+    this.leftAt = 0;
     const root = document.querySelector("[data-testid=stMain]");
     const options = { root, rootMargin: `${100 * NEAR}% 0px` };
     this.watch = window.IntersectionObserver && new IntersectionObserver(() => this.look(), options);
+    const leave = () => Object.assign(this, { left: location.pathname, leftAt: Date.now() });
+    document.addEventListener("click", ({ target }) => target.closest("a[href]") && leave(), true);
     window.addEventListener("beforeprint", () => this.ask([...this.sends.keys()]));
   }
 
@@ -42,7 +46,8 @@ class Waiting {
     clearTimeout(this.timer);
     if (!this.sends.size) return;
     const asked = Date.now() - this.sentAt < LOST;
-    if (asked || document.querySelector(BUSY) || document.querySelector(EMPTY)) {
+    const leaves = this.left === location.pathname && Date.now() - this.leftAt < LOST;
+    if (asked || leaves || document.querySelector(BUSY) || document.querySelector(EMPTY)) {
       this.timer = setTimeout(() => this.look(), AGAIN);
       return;
     }

@@ -16,6 +16,22 @@ PLACED_AGAIN = """() => {
     waiting.add(place, name, send);
   }
 }"""
+# How often places ask as one comes near, before a link is pressed and until its page comes.
+ASKS_BEFORE_A_LINK_AND_AFTER = """(place, link) => {
+  const waiting = document.mlaSections, asks = [];
+  let sent = 0;
+  for (const one of waiting.sends.values()) one.send = () => { sent += 1; };
+  const near = () => {
+    waiting.sentAt = 0;
+    place.scrollIntoView();
+    waiting.look();
+    asks.push(sent);
+  };
+  near();
+  link.click();
+  near();
+  return asks;
+}"""
 
 
 def test_a_section_is_there_when_it_is_reached(show):
@@ -46,6 +62,17 @@ def test_no_section_asks_on_a_page_that_is_being_left(show):
     page.locator("h1").scroll_into_view_if_needed()
     page.locator(PLACES).last.scroll_into_view_if_needed()
     expect(page.locator(PLACES)).to_have_count(0)
+
+
+def test_no_section_asks_between_a_link_and_its_page(show):
+    """Else Streamlit, while it has not begun, joins both requests into one for the page of now."""
+    page = show("absorption", {"width": 1280, "height": 300})
+    expect(page.locator(PLACES).nth(1)).to_be_attached()
+    way = door(page, "Notation").element_handle()
+    assert page.locator(PLACES).first.evaluate(ASKS_BEFORE_A_LINK_AND_AFTER, way) == [1, 1]
+    page.wait_for_url("**/notation**")
+    settle(page)
+    assert page.locator("h1").inner_text() == "Every tensor has one name and one colour"
 
 
 def test_its_button_and_paper_ask_for_a_section(show, app_url):
