@@ -4,6 +4,7 @@
 const NEAR = 1.25; // windows beyond this one: a press of the clicker goes about as far
 const AGAIN = 50; // milliseconds, after which it is looked again whether the page is at rest
 const LOST = 5000; // milliseconds, after which a place that was asked for and still waits is asked for again
+const LEAVES = "a[href]:not([href^='#'], [download], [target=_blank])";
 const BUSY = "[data-testid=stApp][data-test-script-state=running], [data-testid=stSkeleton]";
 const EMPTY = "[data-testid=stPlotlyChart]:not(:has(.main-svg))";
 
@@ -18,7 +19,7 @@ class Waiting {
     const options = { root, rootMargin: `${100 * NEAR}% 0px` };
     this.watch = window.IntersectionObserver && new IntersectionObserver(() => this.look(), options);
     const leave = () => Object.assign(this, { left: location.pathname, leftAt: Date.now() });
-    document.addEventListener("click", ({ target }) => target.closest("a[href]") && leave(), true);
+    document.addEventListener("click", ({ target }) => target.closest(LEAVES) && leave(), true);
     window.addEventListener("beforeprint", () => this.ask([...this.sends.keys()]));
   }
 
