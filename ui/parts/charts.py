@@ -20,7 +20,7 @@ from ui.engine.digest import digest
 from ui.parts import files
 from ui.parts.files import Table
 from ui.settings import state
-from ui.settings.visit import visit
+from ui.settings.visit import is_plain, visit
 from ui.words.text import t
 
 pd = LazyModule("pandas")
@@ -30,6 +30,7 @@ CHART = "chart"  # the component that draws one
 PLACE = '<div class="stPlotlyChart" data-testid="stPlotlyChart" role="figure"></div>'
 # Of a chart's height in lecture mode: the lower it is, the larger it and its words are shown.
 LOWER, LOWER_MAP = 0.66, 0.72  # a map has a word beside each row
+SHORT = 12  # rows of a table that are read at a glance
 LOWEST = 240  # pixels: below, the legend would stand on the curves
 
 
@@ -125,7 +126,13 @@ def download(table: Table, file: str, key: str = "") -> None:
 
     A click is answered outside of any run of the page: `table` must not ask for texts or settings.
     Two pictures of a page may have files of one name, but each has a `key` of its own.
+    Who reads without scripts gets the data in the button's place.
     """
+    if is_plain():
+        made = table()
+        with st.expander(t("common.numbers"), expanded=len(made) <= SHORT):
+            st.html(files.html(made))
+        return
     visit().tables[key or file] = (file, table)
     made = partial(_csv, table)
     files.button(t("common.download_csv"), made, file, "text/csv", f"download:{key or file}")

@@ -51,6 +51,12 @@ def csv(table: "pd.DataFrame") -> bytes:
     return _with_texts(table, inert).to_csv(index=False).encode("utf-8-sig")
 
 
+def html(table: "pd.DataFrame") -> str:
+    """Return the table as HTML, to be read where it stands."""
+    named = not isinstance(table.index, pd.RangeIndex)
+    return table.to_html(border=0, index=named, na_rep="", float_format="{:.4g}".format)
+
+
 def together(tables: Iterable[tuple[str, Table]]) -> bytes:
     """Return tables as CSV files of one archive; of two of one name the later has a number."""
     content, taken = BytesIO(), Counter()

@@ -14,7 +14,7 @@ from ui import asset
 from ui.parts import prose, waits
 from ui.settings import state
 from ui.settings.server import server
-from ui.settings.visit import visit
+from ui.settings.visit import is_plain, visit
 from ui.words.text import t
 
 KEY = "section_"  # of what waits, before its name
@@ -100,4 +100,4 @@ def _reached() -> set[str]:
 
 def watched() -> bool:
     """Tell whether a browser shows the page; in a test of it, or for a copy, nobody scrolls."""
-    return bool(st.context.headers) and not server().recorded
+    return bool(st.context.headers) and not server().recorded and not is_plain()

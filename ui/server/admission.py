@@ -13,21 +13,18 @@ from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 from secrets import token_urlsafe
 from string import Template
-from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui import asset
 from ui.engine.job_owner import COOKIE
-from ui.server.answers import answer
+from ui.server.answers import HTML, answer, is_page, language
 from ui.settings.server import server
-from ui.settings.shared import LANGUAGES
 from ui.words.numbers import count
 from ui.words.text import catalogue
 
 TRY_LATER = 1013
-HTML = "text/html; charset=utf-8"
 PLACE = "/_place"  # where the waiting page asks
 LONGEST = 64  # characters of a token; ours have 22
 NOBODY = ""  # whoever has no token
@@ -115,7 +112,7 @@ class Admission:
         """Let in, or ask to wait."""
         if scope["type"] == "websocket":
             await self._connected(scope, receive, send)
-        elif scope["type"] == "http" and (_is_page(scope) or scope["path"].endswith(PLACE)):
+        elif scope["type"] == "http" and (is_page(scope) or scope["path"].endswith(PLACE)):
             await self._asked(scope, receive, send)
         else:
             await self._app(scope, receive, send)
@@ -140,12 +137,6 @@ class Admission:
             await answer(send, 200, _page(scope, place), content=HTML)  # a proxy keeps a 503
         else:
             await self._app(scope, receive, send)
-
-
-def _is_page(scope: Scope) -> bool:
-    """Tell whether a browser asks for a page of the app, not for a file."""
-    accepted = Headers(scope=scope).get("accept", "")
-    return scope.get("method") == "GET" and "text/html" in accepted
 
 
 def _token(scope: Scope) -> str:
@@ -173,9 +164,7 @@ def _with_cookie(send: Send, visitor: str, scope: Scope) -> Send:
 
 def _page(scope: Scope, place: int) -> str:
     """Return the waiting page, in the language of the link or of the browser."""
-    asked = parse_qs(scope["query_string"].decode("latin-1")).get("lang", [""])[0]
-    browsers = Headers(scope=scope).get("accept-language", "")[:2].lower()
-    lang = next((one for one in (asked, browsers) if one in LANGUAGES), "en")
+    lang = language(scope)
 
     def say(key: str) -> str:
         return catalogue()[f"waiting.{key}"][lang]

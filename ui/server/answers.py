@@ -1,6 +1,6 @@
 """Small answers of our own: headers for all answers, unknown pages, a text in Streamlit's place."""
 
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qs, parse_qsl, quote, urlencode
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
@@ -10,8 +10,9 @@ from ui.settings.address import ASKED
 from ui.settings.page import HOME
 from ui.settings.rooms import PAGES
 from ui.settings.server import server
+from ui.settings.shared import LANGUAGES
 
-PLAIN = "text/plain; charset=utf-8"
+PLAIN, HTML = "text/plain; charset=utf-8", "text/html; charset=utf-8"
 LONGEST = 40  # characters of an unknown page's name that are repeated
 POLICY = {  # of the contents: Streamlit's styles and scripts stand in the page in part
     "default-src": "'self'",
@@ -30,6 +31,19 @@ HEADERS = {
     "referrer-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
+
+
+def is_page(scope: Scope) -> bool:
+    """Tell whether a browser asks for a page of the app, not for a file."""
+    accepted = Headers(scope=scope).get("accept", "") if scope["type"] == "http" else ""
+    return scope.get("method") == "GET" and "text/html" in accepted
+
+
+def language(scope: Scope) -> str:
+    """Return the language of the link, or of the browser."""
+    asked = parse_qs(scope["query_string"].decode("latin-1")).get("lang", [""])[0]
+    browsers = Headers(scope=scope).get("accept-language", "")[:2].lower()
+    return next((one for one in (asked, browsers) if one in LANGUAGES), "en")
 
 
 async def answer(

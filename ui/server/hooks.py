@@ -18,6 +18,7 @@ from ui.server import logs, metrics, real_model
 from ui.server.admission import Admission
 from ui.server.answers import SecurityHeaders, UnknownPages, answer
 from ui.server.classes.endpoint import Classes
+from ui.server.plain.answers import Plain
 from ui.server.scripts import Compressed, Preloaded
 from ui.server.start import why
 from ui.server.uploads import Uploads
@@ -129,6 +130,7 @@ AROUND = (  # from the outside
     Admission,
     Uploads,
     UnknownPages,
+    Plain,
     Preloaded,
     Compressed,
 )

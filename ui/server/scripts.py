@@ -66,10 +66,10 @@ class Compressed:
         if not known or "if-none-match" in Headers(scope=scope):
             answer = Answer()
             await self._app(scope, receive, answer.take)
-            if _is_page(answer.start) or answer.start["status"] != 200:
+            if brings_page(answer.start) or answer.start["status"] != 200:
                 await answer.give(send)
                 return
-            known = self._made[name] = await asyncio.to_thread(_compressed, answer)
+            known = self._made[name] = await asyncio.to_thread(compressed, answer)
         await known.give(send)
 
 
@@ -78,18 +78,22 @@ def _asked(scope: Scope) -> str:
     found = FILE.search(scope["path"]) if scope.get("method") == "GET" else None
     if not found:
         return ""
-    headers = Headers(scope=scope)
-    takes = "gzip" in headers.get("accept-encoding", "") and "range" not in headers
-    return found[0] if takes else ""
+    return found[0] if takes_gzip(scope) and "range" not in Headers(scope=scope) else ""
 
 
-def _is_page(start: Message) -> bool:
+def takes_gzip(scope: Scope) -> bool:
+    """Tell whether who asks takes an answer compressed."""
+    return "gzip" in Headers(scope=scope).get("accept-encoding", "")
+
+
+def brings_page(start: Message) -> bool:
     """Tell whether the app's page comes back: Streamlit sends it for a file that is not there."""
     kind = Headers(raw=start["headers"]).get("content-type", "")
     return start["status"] == 200 and kind.startswith("text/html")
 
 
-def _compressed(answer: Answer) -> Answer:
+def compressed(answer: Answer) -> Answer:
+    """Return an answer as it is sent to who takes it compressed."""
     body = gzip.compress(b"".join(answer.parts), LEVEL, mtime=0)
     start = answer.start | {"headers": list(answer.start["headers"])}
     headers = MutableHeaders(scope=start)
@@ -117,7 +121,7 @@ class Preloaded:
             return
 
         async def with_links(message: Message) -> None:
-            if message["type"] == "http.response.start" and _is_page(message):
+            if message["type"] == "http.response.start" and brings_page(message):
                 MutableHeaders(scope=message).append("link", links(scope["path"]))
             await send(message)
 

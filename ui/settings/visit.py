@@ -14,6 +14,7 @@ from ui.settings.page import Page
 from ui.streamlit_internals import DeltaGenerator, current_run
 
 pd = LazyModule("pandas")
+PLAIN = "x-plain"  # a header of who reads without scripts
 P, R = ParamSpec("P"), TypeVar("R")
 
 
@@ -68,6 +69,11 @@ def begin(page: Page) -> Visit:
 def visit() -> Visit:
     """Return the visit of this run; in a callback that of the run before."""
     return st.session_state.visit
+
+
+def is_plain() -> bool:
+    """Tell whether the page is drawn for a reader without scripts, who presses nothing."""
+    return PLAIN in st.context.headers
 
 
 class _Answered(threading.local):

@@ -17,6 +17,7 @@ from weakref import finalize
 
 from ui.parts import sections
 from ui.settings.page import HOME
+from ui.settings.visit import PLAIN
 from ui.streamlit_internals import (
     BackMsg,
     ForwardMsg,
@@ -47,6 +48,7 @@ class Asked:
         root: the app's address, as the browser has it.
         moment: drawings of another one are out of date.
         whole: whether sections are drawn that a reader may come to, or wait.
+        plain: whether it is drawn for a reader without scripts.
     """
 
     page: str
@@ -55,6 +57,7 @@ class Asked:
     root: str
     moment: int
     whole: bool = False
+    plain: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +148,8 @@ async def draw(asked: Asked) -> Drawing:
     Raises:
         TimeoutError: it took longer than any page does.
     """
-    nobody = _Nobody(() if asked.whole else (("host", "nobody"),))
+    scrolls = () if asked.whole else (("host", "nobody"),)
+    nobody = _Nobody(((PLAIN, "1"),) if asked.plain else scrolls)
     session = open_session(nobody)
     try:
         message = BackMsg()

@@ -8,12 +8,13 @@ import json
 from urllib.parse import parse_qs
 
 import streamlit as st
-from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse
 from starlette.types import Scope
 
 from ui import STATIC, asset
+from ui.server.answers import is_page
 from ui.server.classes.following import OWN
+from ui.server.plain.answers import is_plain, with_way
 from ui.server.scripts import links
 from ui.settings.page import HOME
 from ui.settings.parsers import room
@@ -23,8 +24,7 @@ from ui.settings.server import server
 
 def page(scope: Scope) -> HTMLResponse | None:
     """Return the answer to who opens a page of the app in a class; None of all else."""
-    accepted = Headers(scope=scope).get("accept", "") if scope["type"] == "http" else ""
-    if scope.get("method") != "GET" or "text/html" not in accepted or not server().classes:
+    if not is_page(scope) or is_plain(scope) or not server().classes:
         return None
     base, _, name = scope["path"].rpartition("/")
     given = parse_qs(scope["query_string"].decode("latin-1")).get("room", [""])[-1]
@@ -36,11 +36,11 @@ def page(scope: Scope) -> HTMLResponse | None:
     except ValueError:  # the app says so
         code = ""
     headers = {"link": links(scope["path"]), "cache-control": "no-cache"}
-    return HTMLResponse(_document(code), headers=headers) if code else None
+    return HTMLResponse(_document(code, scope), headers=headers) if code else None
 
 
-def _document(code: str) -> str:
-    text = (STATIC / "index.html").read_text("utf-8")
+def _document(code: str, scope: Scope) -> str:
+    text = with_way((STATIC / "index.html").read_text("utf-8"), scope)
     told = json.dumps({"code": code, "own": OWN, "home": HOME})
     ours = f'<script type="application/json" id="follow">{told}</script>\n'
     ours += f"<script>{asset('stand_in.js')}{asset('follow.js')}</script>\n"
