@@ -1,9 +1,9 @@
-// The first ten seconds of a visit, drawn in the scene's own picture: a sentence comes in word by
-// word, and what MHA keeps of it piles up until it leaves the frame; then what MLA keeps. At the end
-// all of it goes to where the scene has it. Who presses anything, or scrolls, has the scene at once.
-const [CLEAR, READ, COMPARE, SETTLE, END] = [600, 900, 4800, 7900, 10000]; // milliseconds
-const WORD = [430, 310]; // from one word to the next, of each pile
-const FLIGHT = 520; // from a word to its pile
+// The first seconds of a visit, drawn in the scene's own picture: a sentence comes in word by word,
+// and what MHA keeps of it piles up until it leaves the frame, beside the little that MLA keeps. At the
+// end all of it goes to where the scene has it. Who presses anything, or scrolls, has the scene at once.
+const [CLEAR, READ, SETTLE, END] = [400, 500, 6300, 8400]; // milliseconds
+const WORD = 250; // from one word to the next
+const FLIGHT = 450; // from a word to its pile
 const LEAVES = 5.6; // tokens of MHA that are as high as the picture
 const LEAST_SEEN = 220; // pixels of the picture: with less in sight nothing is shown
 const SEEN = "mlaOpening"; // in this tab
@@ -141,11 +141,10 @@ class Opening {
   }
 
   drawPile({ node, slabs, names, said, counts }, place, time, settled) {
-    const begin = place ? COMPARE : READ;
     const { pieces } = this.scene;
     let done = 0;
     slabs.forEach((parts, n) => {
-      const at = (time - begin - n * WORD[place]) / FLIGHT;
+      const at = (time - READ - n * WORD) / FLIGHT;
       if (at > 0.6) done = n + 1;
       const { from: [x, y], long } = this.words[n];
       const ghost = this.ghost(n, parts);
@@ -158,7 +157,7 @@ class Opening {
         slab.style.opacity = at > 0 ? (place ? 1 : 1 - swung(settled * 2.5 - 0.9)) : 0;
       });
     });
-    const opacity = swung((time - begin + 300) / 500) * (1 - swung(settled * 3));
+    const opacity = swung((time - READ + 100) / 400) * (1 - swung(settled * 3));
     node.querySelectorAll("text").forEach((text) => { text.style.opacity = opacity; });
     names.forEach((name) => { name.style.opacity = done === slabs.length || !place ? opacity * Math.min(1, done) : 0; });
     if (said.textContent !== counts[done]) said.textContent = counts[done];
@@ -170,11 +169,9 @@ class Opening {
     return parts.map(({ share, part }) => [left + wide * share, y - 1.5 - high, wide * part, high]);
   }
 
-  drawWord({ node, from, to }, n, time, settled) { // read once for each pile, and dim between
-    const read = (place) => swung((time - [READ, COMPARE][place] - n * WORD[place] + 150) / 250);
-    const dim = 1 - 0.7 * swung((time - COMPARE + 700) / 300) + 0.7 * read(1);
+  drawWord({ node, from, to }, n, time, settled) {
     const [x, y, type] = between(from, to, swung(settled * 1.6));
     set(node, { x, y });
-    Object.assign(node.style, { fontSize: `${type}px`, opacity: read(0) * dim });
+    Object.assign(node.style, { fontSize: `${type}px`, opacity: swung((time - READ - n * WORD + 150) / 250) });
   }
 }

@@ -1,4 +1,4 @@
-"""The first ten seconds of a visit: piles that come by themselves and end as the scene."""
+"""The first seconds of a visit: piles that come by themselves and end as the scene."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ LAPTOP = {"width": 1440, "height": 900}
 PLAYING, SCENE = ".scene.opening", ".st-key-scene_box[data-drawn]"
 FORGET = "sessionStorage.clear()"
 CORNER = {"x": 300, "y": 60}
-HALF = 500  # milliseconds
+HALF, SECOND = 500, 1000  # milliseconds
 # What is there to see: the words, and of each pile its height, its upper edge, and its words.
 FRAME = """scene => {
   const svg = scene.querySelector("svg"), top = svg.getBoundingClientRect().top;
@@ -80,6 +80,10 @@ def test_two_piles_on_one_scale_come_by_themselves_and_end_as_the_scene(first_vi
     assert counts == sorted(counts), "word by word"
     assert counts[-1] == 8
     compared = [frame for frame in at_work if frame["piles"][1]["said"]][-1]
+    soon = frames[3 * SECOND // HALF]
+    assert len(soon["words"]) == 8
+    assert soon["piles"][0]["over"] > 0, "out of the frame within three seconds"
+    assert soon["piles"][1]["said"][-2] == compared["piles"][1]["said"][-2]
     config = PRESETS[PUBLISHED].config
     each = 2 * config.n_heads * config.d_head, config.d_latent_kv + config.d_rope
     standard, latent = compared["piles"]

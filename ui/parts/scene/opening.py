@@ -1,4 +1,4 @@
-"""The first ten seconds of a visit: what MHA and MLA keep of a sentence, as piles on one scale."""
+"""The first seconds of a visit: what MHA and MLA keep of a sentence, as piles on one scale."""
 
 from typing import Any
 
