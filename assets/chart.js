@@ -14,6 +14,8 @@ const load = (name) => {
   const entry = came?.name ?? document.querySelector("script[src*='static/js/index']").src;
   return (document.mlaPlotly ??= import(new URL(name, entry).href).then(() => window.Plotly));
 };
+const LOST = 3000; // milliseconds after which an answer to a press is not waited for
+let presses = 0; // of cells, in all charts
 const ENTRY = /static\/js\/index\.[^/]*\.js/;
 const of = (style, name) => style.getPropertyValue(`--st-${name}`).trim();
 
@@ -68,8 +70,13 @@ class Chart {
     this.sized.observe(host);
   }
 
-  show(sent, tell) {
+  show(sent, tell, late = false) {
     const data = led(JSON.parse(sent));
+    clearTimeout(this.late);
+    if (this.data && !late && (data.press ?? presses) < presses) { // of a press before the last one
+      this.late = setTimeout(() => this.show(sent, tell, true), LOST);
+      return;
+    }
     const { shapes = [], ...around } = data.figure.layout;
     const picture = JSON.stringify([data.figure.data, around, data.clicks, data.file]); // Plotly writes into these
     Object.assign(this, { sent, data, tell, shapes, picture, waits: true });
@@ -105,7 +112,7 @@ class Chart {
     this.plot.told = true;
     this.plot.on("plotly_click", ({ points: [{ x, y }] }) => {
       if (!this.data.clicks) return;
-      this.tell("cell", { x, y });
+      this.tell("cell", { x, y, press: (presses += 1) });
       const { pitch = { x: 1, y: 1 } } = this.data.figure.layout.meta ?? {};
       this.shapes = this.shapes.map((one) => (one.name === "frame" ? framed(one, { x, y }, pitch) : one));
       this.waits = true;
@@ -188,6 +195,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   charts.add(chart);
   return () => {
     charts.delete(chart);
+    clearTimeout(chart.late);
     chart.sized.disconnect();
     chart.end();
   };

@@ -18,6 +18,19 @@ WATCHED = """plot => {
 LINE = "() => watched.layout.shapes[0].x0"
 MARKS = "() => watched.data.filter(({ meta }) => meta).map(({ x, y }) => [x[0], y[0]])"
 ENDS = "({ _fullLayout: { xaxis2, yaxis2 } }) => [xaxis2.range, yaxis2.range.toReversed()]"
+PRESSES = """plot => {
+  window.framed = [];
+  const frame = () => {
+    const { x0, y0 } = plot.layout.shapes.find(({ name }) => name === "frame");
+    const now = `${x0 + 0.5}, ${y0 + 0.5}`;
+    if (framed.at(-1) !== now) framed.push(now);
+  };
+  plot.on("plotly_relayout", frame);
+  plot.on("plotly_afterplot", frame);
+  const press = (x, y) => plot.emit("plotly_click", { points: [{ x, y }] });
+  press(1, 3);
+  setTimeout(press, 60, 2, 5);
+}"""
 PRESSED = """plot => {
   plot.emit("plotly_click", { points: [{ x: 1, y: 3 }] });
   return plot.layout.shapes.map(({ x0, x1, y0, y1 }) => [x0, x1, y0, y1]);
@@ -88,6 +101,14 @@ def test_a_pressed_cell_has_its_frame_at_once_and_is_drawn_once(show):
     page.wait_for_url("**map_query=3**")
     settle(page)
     assert page.evaluate("() => window.draws") == 1
+
+
+def test_of_two_quick_presses_the_last_one_wins(show):
+    page = show("attention_maps?preset=small")
+    page.locator(".js-plotly-plot").nth(1).evaluate(PRESSES)
+    page.wait_for_url("**map_query=5&map_key=2**")
+    settle(page)
+    assert page.evaluate("() => window.framed") == ["1, 3", "2, 5"]
 
 
 def test_a_map_of_another_text_ends_with_its_cells(show, app_url):

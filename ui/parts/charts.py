@@ -64,11 +64,13 @@ def show(
     s = state.settings()
     figure = orjson.Fragment(ready(drawing, s["lecture"]))
     about = {"alt": alt, "file": name, "clicks": clicks, "script": PLOTLY}
+    about["press"] = st.session_state.get("press") if clicks else None  # the last that it heard
     about["words"] = [t("figures.full"), t("figures.not_full")]
     about["follows"] = follows and f"st-key-{follows}-{s['lang']}"
 
     def cell() -> None:
         if (clicked := st.session_state[key].get("cell")) and visit().on_cell:
+            st.session_state.press = clicked.get("press")
             visit().on_cell({"chart": clicks} | clicked)
 
     chart = st.components.v2.component(

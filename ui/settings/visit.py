@@ -60,9 +60,14 @@ class Visit:
 
 
 def begin(page: Page) -> Visit:
-    """Begin a run: make its visit, and forget what was answered in the run before."""
+    """Begin a run: make its visit, and forget what was answered in the run before.
+
+    Until the page listens anew its charts are those of the run before, and told as then.
+    """
     _answered.run = None
-    st.session_state.visit = Visit(page)
+    before = st.session_state.get("visit")
+    heard = before.on_cell if before and before.page is page else None
+    st.session_state.visit = Visit(page, on_cell=heard)
     return st.session_state.visit
 
 
