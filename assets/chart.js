@@ -49,13 +49,22 @@ function framed(shape, point, pitch) {
   return moved;
 }
 
+// A note at the line, on the side where there is more room, as Python's.
+function beside(x, { range }, text) {
+  const right = x > range[1] / 2;
+  return { x, text, xanchor: right ? "right" : "left", xshift: right ? -8 : 8 };
+}
+
 // The line that goes with a slider, or marks that do, stand where the hand is: the server may not have
 // heard yet.
 function led(data) {
   const says = data.follows && document.querySelector(`.${data.follows} input`)?.getAttribute("aria-valuetext");
   const place = Number(says?.replaceAll(",", "") || NaN); // "131,072"
-  for (const one of data.figure.layout.shapes ?? []) {
-    if (one.name === "here" && place >= 0) Object.assign(one, { x0: place, x1: place });
+  const { shapes = [], annotations = [], xaxis } = data.figure.layout;
+  for (const one of [...shapes, ...annotations]) {
+    if (one.name !== "here" || !(place >= 0)) continue;
+    if (one.text) Object.assign(one, beside(place, xaxis, one.text.replace(/[\d,]+/, says)));
+    else Object.assign(one, { x0: place, x1: place });
   }
   for (const one of data.figure.data) {
     if (one.meta?.[place]) [one.x, one.y] = one.meta[place].map((at) => [at]);

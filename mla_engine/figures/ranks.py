@@ -144,7 +144,7 @@ def spectrum(
     ends = [float(np.log10(least) - 0.15), float(np.log10(most) + 0.3)]
     x = titled(axes[0]) | across | {"fixedrange": True}
     y = titled(axes[1]) | {"type": "log", "range": ends, "fixedrange": True} | _ticks(most, least)
-    notes = [] if at is None else [_beside(at, at_name, "right" if at > longest / 2 else "left")]
+    notes = [] if at is None else [_beside(at, at_name, (longest + 1) / 2)]
     named = looks if len(looks) > 1 else {}
     options = {"notes": notes, "shapes": upright(at, layer=None)}
     return named_lines(traces, named, x, y, height=height, **options)
@@ -166,9 +166,11 @@ def _ticks(most: float, least: float) -> dict[str, object]:
     return {"tickvals": values, "ticktext": [f"{value:g}" for value in values]}
 
 
-def _beside(at: int, name: str, side: str) -> dict:
-    """Return the note beside the upright line."""
+def _beside(at: int, name: str, middle: float) -> dict:
+    """Return the note beside the upright line, on the side where there is more room."""
+    side = "right" if at > middle else "left"
     return {
+        "name": "here",
         "x": at,
         "y": 1,
         "yref": "paper",

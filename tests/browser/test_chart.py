@@ -111,6 +111,18 @@ def test_of_two_quick_presses_the_last_one_wins(show):
     assert page.evaluate("() => window.framed") == ["1, 3", "2, 5"]
 
 
+def test_a_note_goes_with_its_line(show):
+    page = show("compression?preset=small&cmp_rank=20")
+    spectrum = page.locator(".js-plotly-plot").filter(has_text="20 kept")
+    spectrum.evaluate(WATCHED)
+    page.locator(".st-key-cmp_rank-en input[type=range]").press("ArrowLeft")
+    expect(page.get_by_text("19 kept")).to_be_visible()
+    assert page.evaluate(LINE) == 19
+    page.wait_for_url("**cmp_rank=19*")
+    settle(page)
+    assert page.evaluate("() => window.draws") == 1, "the server's answer is the same picture"
+
+
 def test_a_map_of_another_text_ends_with_its_cells(show, app_url):
     page = show("attention_maps?preset=small&map_text=one+two+three+four+five+six")
     for n, text in ((3, "one+two+three"), (5, "one+two+three+four+five")):

@@ -127,7 +127,8 @@ def _curves(found: OneCache, size: int, kinds: Sequence[str], page: str) -> None
     )
     alt = t("one_cache.alt", size=count(size), each=each)
     table = partial(_table, found)
-    charts.show(figure, f"{page}:one_cache", alt=alt, data=table, file="mla_one_cache.csv")
+    about = {"data": table, "file": "mla_one_cache.csv", "follows": f"{page}_kept"}
+    charts.show(figure, f"{page}:one_cache", alt=alt, **about)
 
 
 def _band(spreads: Sequence[Spread], sizes: dict[int, Row]) -> Band:

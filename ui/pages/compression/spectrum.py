@@ -52,6 +52,7 @@ def spectrum(view: View) -> None:
         alt=t("compression.alt_spectrum", largest=largest, least=least),
         data=lambda: pd.DataFrame({name: pd.Series(values) for name, values in found.items()}),
         file="mla_compression_spectra.csv",
+        follows=view.follows,
     )
     prose.say(_weights(view, found["both"]))
 

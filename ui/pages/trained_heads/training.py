@@ -40,5 +40,5 @@ def _curve(name: str, x: list[int], y: np.ndarray, at: int) -> None:
     ends = {"first": fixed(float(y[0]), 2), "last": fixed(float(y[-1]), 2)}
     alt = t(f"trained_heads.alt_{name}", steps=count(x[-1]), **ends)
     frame = pd.DataFrame({"step": x, name: y})
-    file = f"trained_heads_{name}.csv"
-    charts.show(fig, f"trained_heads:{name}", alt=alt, data=lambda: frame, file=file)
+    about = {"data": lambda: frame, "file": f"trained_heads_{name}.csv", "follows": "th_step"}
+    charts.show(fig, f"trained_heads:{name}", alt=alt, **about)
