@@ -174,6 +174,7 @@ class Chart {
       move(dialog, this.host);
       dialog.remove();
       this.size();
+      this.plot.querySelector(`[data-title="${this.button.title}"]`)?.focus({ preventScroll: true });
     };
     this.sized.observe(dialog);
     dialog.showModal();

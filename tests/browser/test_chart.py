@@ -1,6 +1,7 @@
 """A chart in a real browser: drawn once a change, in place, so that hover and focus stay."""
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Show
@@ -18,6 +19,20 @@ WATCHED = """plot => {
 LINE = "() => watched.layout.shapes[0].x0"
 MARKS = "() => watched.data.filter(({ meta }) => meta).map(({ x, y }) => [x[0], y[0]])"
 ENDS = "({ _fullLayout: { xaxis2, yaxis2 } }) => [xaxis2.range, yaxis2.range.toReversed()]"
+# Draws every chart so many times with the numbers of its lines changed about, as an answer does.
+CHANGED = """async (times) => {
+  const charts = [...document.querySelectorAll("[role=figure]")].map((host) => host.chart);
+  for (let n = 0; n < times; n += 1) {
+    await Promise.all(charts.map((chart) => new Promise((drawn) => {
+      const sent = JSON.parse(chart.sent);
+      const lines = sent.figure.data;
+      const [first] = lines.map(({ y }) => y);
+      lines.forEach((line, place) => { line.y = lines[place + 1]?.y ?? first; });
+      chart.plot.once("plotly_afterplot", drawn);
+      chart.show(JSON.stringify(sent), chart.tell);
+    })));
+  }
+}"""
 PRESSES = """plot => {
   window.framed = [];
   const frame = () => {
@@ -35,8 +50,20 @@ PRESSED = """plot => {
   plot.emit("plotly_click", { points: [{ x: 1, y: 3 }] });
   return plot.layout.shapes.map(({ x0, x1, y0, y1 }) => [x0, x1, y0, y1]);
 }"""
+HIDDEN = f"() => {PLOT}._fullData[0].visible === 'legendonly'"
+# The middle of a chart's first line, on the screen.
+POINT = """plot => {
+  const { xaxis, yaxis } = plot._fullLayout, { x: left, y: top } = plot.getBoundingClientRect();
+  const { x, y } = plot.calcdata[0][Math.floor(plot.calcdata[0].length / 2)];
+  return [left + xaxis._offset + xaxis.c2p(x), top + yaxis._offset + yaxis.c2p(y)];
+}"""
 SAME = f"() => {PLOT} === window.watched"
 SIZE = "() => watched.querySelector('.xtick text').getBoundingClientRect().height"
+
+
+# Of the browser, and by how much each may grow a change: the browser itself learns for some hundred
+# of them, by 1 to 2 kB each, and a figure that were kept is ten times that.
+FLAT = {"Nodes": 0, "JSEventListeners": 0, "JSHeapUsedSize": 4000}
 
 
 @pytest.fixture
@@ -135,7 +162,8 @@ def test_full_screen_enlarges_words_and_escape_leaves_it(chart):
     watch(chart)
     small = chart.evaluate(SIZE)
     chart.locator(".stPlotlyChart").first.hover()
-    chart.get_by_role("button", name="Fullscreen").first.click()
+    button = chart.get_by_role("button", name="Fullscreen").first
+    button.click()
     dialog = chart.get_by_role("dialog")
     expect(dialog).to_be_visible()
     settle(chart)
@@ -146,6 +174,7 @@ def test_full_screen_enlarges_words_and_escape_leaves_it(chart):
     settle(chart)
     assert chart.evaluate(SAME)
     assert chart.evaluate(SIZE) == small
+    expect(button).to_be_focused()
 
 
 def test_another_theme_redraws_in_its_colours(chart):
@@ -164,3 +193,47 @@ def test_many_changes_leave_no_node_behind(chart):
         move(chart, "ArrowLeft")
         move(chart, "ArrowRight")
     assert chart.evaluate("() => document.querySelectorAll('*').length") == nodes
+
+
+def test_500_changes_of_every_chart_leave_nothing_in_memory(chart):
+    browser = chart.context.new_cdp_session(chart)
+    browser.send("Performance.enable")
+    taken = []
+    for times in (100, 400):
+        chart.evaluate(CHANGED, times)
+        browser.send("HeapProfiler.collectGarbage")
+        found = browser.send("Performance.getMetrics")["metrics"]
+        taken.append({one["name"]: one["value"] for one in found})
+    grown = {name: (taken[1][name] - taken[0][name]) / 400 for name in FLAT}
+    assert all(grown[name] <= most for name, most in FLAT.items()), grown
+
+
+def test_a_picture_is_saved_under_its_name(chart):
+    chart.locator(".stPlotlyChart").first.hover()
+    with chart.expect_download() as got:
+        chart.get_by_role("button", name="Download").first.click()
+    assert got.value.suggested_filename == "kv_cache_deepseek-v3.png"
+    with Image.open(got.value.path()) as picture:
+        assert picture.width == 2 * chart.evaluate(f"() => {PLOT}.clientWidth")
+
+
+def test_a_hidden_series_stays_hidden(show):
+    page = show("absorption")
+    plot = page.locator(".js-plotly-plot").first
+    plot.locator(".legendtoggle").first.click()
+    page.wait_for_function(HIDDEN)
+    page.locator(".st-key-ab_queries-en input[type=range]").press("ArrowRight")
+    page.wait_for_url("**ab_queries=*")
+    settle(page)
+    assert page.evaluate(HIDDEN)
+
+
+def test_hover_and_focus_stay(chart):
+    plot = chart.locator(".js-plotly-plot").first
+    chart.mouse.move(*plot.evaluate(POINT))
+    expect(plot.locator(".hovertext")).to_have_count(1)
+    slider = chart.locator(".st-key-kv_context-en input[type=range]")
+    slider.evaluate("one => one.focus({ preventScroll: true })")
+    move(chart, "ArrowLeft")
+    expect(plot.locator(".hovertext")).to_have_count(1)
+    expect(slider).to_be_focused()
