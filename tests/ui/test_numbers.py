@@ -88,3 +88,4 @@ def test_a_number_is_written(function, argument, text, monkeypatch):
 def test_a_share_is_written_in_the_readers_language(monkeypatch):
     monkeypatch.setattr("ui.words.text.settings", lambda: {"lang": "zh"})
     assert [share(part) for part in (0.1234, 2.29e-7)] == ["12.3%", "不到 0.001%"]
+    assert [numbers.error_percent(0.1234), numbers.off_by(0.73214)] == ["12.3%", "73.2%"]

@@ -182,6 +182,11 @@ def share(part: float) -> str:
     return t("common.percent", value=number(100 * part, 3) if part else "0")
 
 
+def percent(amount: str) -> str:
+    """Put the sign behind an amount, which does not break before it: "12.3 %"."""
+    return t("common.percent", value=amount).replace(" ", TIED)
+
+
 def points(difference: float) -> str:
     """Write a difference in percentage points with its sign: "+7.1", "−0.5", "0.0"."""
     text = f"{100 * difference:+,.1f}".replace("-", "−")
@@ -190,9 +195,9 @@ def points(difference: float) -> str:
 
 def error_percent(error: float) -> str:
     """Write a relative error in per cent with one decimal, so that a column lines up."""
-    return f"{tenths(100 * error)}{TIED}%"
+    return percent(tenths(100 * error))
 
 
 def off_by(error: float) -> str:
     """Write a relative error in per cent, or as a power of ten where it is only rounding."""
-    return f"{digits(100 * error)} %" if error > 1e-3 else scientific(error, 0)
+    return t("common.percent", value=digits(100 * error)) if error > 1e-3 else scientific(error, 0)

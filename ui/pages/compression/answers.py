@@ -15,7 +15,8 @@ from mla_engine.lazy import LazyModule
 from ui.engine import queue, shared_cache, trained
 from ui.engine.layers import DEVICE
 from ui.engine.trained_layer import TrainedLayer
-from ui.words.numbers import TIED, count
+from ui.words import numbers
+from ui.words.numbers import count
 from ui.words.text import t
 
 pd = LazyModule("pandas")
@@ -118,7 +119,7 @@ def over_sizes(every: Sequence[int]) -> "pd.DataFrame":
 
 def percent(part: float) -> str:
     """Write a share of 1 in whole per cent: of so few texts no more is known."""
-    return f"{count(100 * part)}{TIED}%"
+    return numbers.percent(count(100 * part))
 
 
 def as_mla() -> float:

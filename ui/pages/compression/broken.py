@@ -13,7 +13,7 @@ from ui.pages.compression.errors import rank_control, weights_control
 from ui.pages.compression.view import View
 from ui.parts import charts, prose
 from ui.parts.questions import Question, evenly
-from ui.words.numbers import TIED, count
+from ui.words.numbers import count
 from ui.words.text import t
 
 pd = LazyModule("pandas")
@@ -42,7 +42,7 @@ def question(view: View) -> Question:
         t("compression.guess_answers", size=count(view.rank), full=count(view.source.full)),
         100 * answers.mean(view.cut(answers.WEIGHTS)),
         100,
-        say=lambda n: f"{count(n)}{TIED}%",
+        say=lambda n: percent(n / 100),
         why=t("compression.guess_answers_why"),
         hides=("lead", "compression:answers", "compression:tasks"),
     )

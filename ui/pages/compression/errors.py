@@ -15,7 +15,7 @@ from ui.pages.compression.view import ERRORS, View, all_heads, head_counts, mend
 from ui.parts import charts, prose
 from ui.parts.control import control
 from ui.parts.questions import Question, evenly
-from ui.words.numbers import TIED, count, error_percent, size, tenths
+from ui.words.numbers import count, error_percent, percent, size, tenths
 from ui.words.text import t
 
 pd = LazyModule("pandas")
@@ -58,7 +58,7 @@ def question(view: View) -> Question:
         t("compression.guess", rank=count(view.rank), full=count(view.source.full)),
         100 * view.errors("joint").k,
         100,
-        say=lambda n: f"{tenths(n)}{TIED}%",
+        say=lambda n: percent(tenths(n)),
         why=t(f"compression.guess_{'trained' if view.trained else view.weights}"),
         hides=("lead", "compression:errors", "compression_numbers"),
     )

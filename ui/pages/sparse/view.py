@@ -26,7 +26,8 @@ from ui.engine.layers import to_numpy
 from ui.engine.trained import Trained
 from ui.settings import state
 from ui.settings.page import Note
-from ui.words.numbers import TIED, fixed
+from ui.words import numbers
+from ui.words.numbers import fixed
 from ui.words.text import t
 
 pd = LazyModule("pandas")
@@ -229,4 +230,4 @@ def view() -> View:
 
 def percent(part: float) -> str:
     """A share of 1 with a decimal: so many answers are counted."""
-    return t("common.percent", value=fixed(100 * part, 1)).replace(" ", TIED)
+    return numbers.percent(fixed(100 * part, 1))
