@@ -238,7 +238,7 @@ def test_a_grouped_models_snippet_reads_its_checkpoint(opened, notebook, demo):
     folder = str(folder_of("llama", Path(demo).parent))
     cell = {"map_head": "4", "map_query": "5", "map_key": "3"}
     at = page_of(opened, "real_models", code="snippet", source=folder, text=TEXT, **cell)
-    assert statement(at).endswith("6 heads read 2 KV heads")
+    assert statement(at).endswith("6 heads read 2 KV heads)")
     assert_shown(headline(at), last_numbers(at, notebook))
 
 

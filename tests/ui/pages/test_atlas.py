@@ -221,7 +221,7 @@ def test_a_model_of_somebody_else_is_scored_when_it_is_asked_for(opened, llama):
     _, shares = tiles_of(app, len(ids_of(llama)))
     maps = maps_of(llama, ids_of(llama))
     np.testing.assert_allclose(shares[1], maps[1, 0], atol=0.5 / SHADES + 1e-5)
-    assert any("half of their attention or more here" in line for line in said(app))
+    assert any("goes to one kind of token here" in line for line in said(app))
     app = opened(HEADS, source=llama, text=TEXT, real_layers="1")
     assert "on this text" in plain(statement(app))
 

@@ -99,7 +99,7 @@ def test_titles_captions_and_alternative_texts_say_the_numbers(seen, variant):
     )
     said = markdown(app)
     assert any(line.startswith("All 6 heads, 10 tokens.") for line in said)
-    note = f"“{query}” gives {share} to “{key}” (framed; hatched: masked). Click a cell."
+    note = f"“{query}” gives {share} to “{key}” (framed). Click a cell."
     assert f"Head 4: {note}" in said
     assert f"Where does {share} come from?" in [one.value for one in app.subheader]
     shown = f"Query “{query}”, key “{key}”, head 4"

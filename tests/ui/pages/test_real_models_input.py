@@ -104,7 +104,7 @@ def test_a_demonstration_that_may_not_be_read_is_not_offered(opened, models, tmp
 def test_a_grouped_model_shows_maps_and_says_what_is_left_out(opened, models, name, heads, note):
     folder = str(folder_of(name, models))
     app = opened(PAGE, source=folder, text=TEXT, map_head="3")
-    assert statement(app).endswith(heads)
+    assert statement(app).endswith(f"({heads})")
     assert "shown for MLA models only" in app.info[0].value
     assert note in said(app)
     with torch.no_grad():

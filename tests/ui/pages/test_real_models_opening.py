@@ -44,7 +44,7 @@ def shows(app, folder: str, text: str, layer: int, head: int) -> None:
 
 def test_it_opens_with_the_apps_own_model(opened, own_model):
     app = opened(PAGE)
-    assert "layer 17, head 5 of smollm2-135m-instruct, where 8 heads read" in plain(statement(app))
+    assert "layer 17, head 5 of smollm2-135m-instruct (8 heads read" in plain(statement(app))
     shows(app, own_model, OPENED.text, 17, HEAD)
     assert not app.warning
     assert not app.query_params.keys() & {"source", "text", "map_head"}
@@ -67,9 +67,7 @@ def test_it_is_found_where_a_server_puts_it(opened, models, own_saved, monkeypat
     shutil.copytree(own_saved, real_model.folder())
     try:
         app = opened(PAGE)
-        assert "layer 17, head 5 of smollm2-135m-instruct, where 8 heads read" in plain(
-            statement(app)
-        )
+        assert "layer 17, head 5 of smollm2-135m-instruct (8 heads read" in plain(statement(app))
         assert link_of(app)["source"] == ELSEWHERE
     finally:
         shutil.rmtree(models / ELSEWHERE)
@@ -160,7 +158,7 @@ def test_a_layer_is_the_same_once_all_were_read(opened, own_model, monkeypatch):
     app.number_input(key="layer:en").set_value(12).run()
     shows(app, own_model, OPENED.text, 12, HEAD)
     assert "inputs" not in asked, "the layers before it did not run again"
-    assert "Layer 12 (of 0 to 29) reads" in plain(app.caption[0].value)
+    assert "Layer 12 (of 0 to 29)." in plain(app.caption[0].value)
 
 
 def test_it_opens_in_full_when_it_has_come(opened, models, own_saved, monkeypatch):

@@ -167,11 +167,9 @@ def _hover(found: Found, one: Head) -> str:
 def _said(found: Found, kind: str) -> str:
     """Return what is coloured, and which heads do that most on this text."""
     source = "fresh" if found.fresh else "here"
-    names = [name for row in found.names for name in row]
-    facts = {"all": count(len(names))}
     if kind == ALL:
-        facts["named"] = count(sum(name is not None for name in names))
-        return t(f"atlas.said_{source}", **facts)
+        return t(f"atlas.said_{source}")
+    facts = {"all": count(found.shape[0] * found.shape[1])}
     table = found.table(kind)
     best = sorted(np.ndindex(*found.shape), key=lambda one: -table[one])[:PRINTED]
     facts["best"] = listed(f"{head_name(*one)} ({share(float(table[one]))})" for one in best)
