@@ -9,6 +9,7 @@ from ui.pages.overview.words import LATER
 from ui.parts.control import control
 from ui.settings import state
 from ui.settings.parsers import Setting, flag
+from ui.settings.visit import visit
 from ui.words.text import t
 
 SETTINGS = {"ov_later": Setting(False, flag)}  # whether those after MLA are offered, too
@@ -30,7 +31,8 @@ def choice(view: View) -> None:
     if whole:
         draw(options=every)
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    row = partial(st.container, horizontal=True, vertical_alignment="center", gap="small")
+    with visit().places.get("variant") or row():
         draw(options=[code for code in every if code not in LATER], width="content")
         label, taken = t("overview.later"), {"ov_later": True}
         st.button(label, key="ov_later", type="tertiary", on_click=state.change, kwargs=taken)

@@ -16,7 +16,7 @@ class View(Scene):
     """The chosen layer: drawn to scale, its data flow, and its cache of a long text.
 
     Args:
-        later: whether the variants that came after MLA are offered, too, as they are in a lecture.
+        later: whether the variants that came after MLA are offered, too.
     """
 
     later: bool
@@ -38,5 +38,5 @@ def view() -> View:
     Raises:
         ValueError: sizes that no layer can have, in the engine's words.
     """
-    model, s = present(), state.settings()
-    return View(model, model.config(), state.chosen("overview").later or s["lecture"])
+    model = present()
+    return View(model, model.config(), state.chosen("overview").later)
