@@ -49,7 +49,9 @@ def scene() -> View | None:
         prose.lead(*words.lead(view), words.look(view))
         questions.ask(question, view)
 
-    controls.reader()
+    lecture = controls.in_lecture()
+    if not lecture:
+        controls.reader()
     words_first = view is not None and (view.trained is not None or view.own)
     first = WORDS_FIRST if words_first else HEADS_FIRST
     with st.container(key="beside"):
@@ -59,6 +61,8 @@ def scene() -> View | None:
     if view is None:
         with pictures[0]:
             prose.refused(error)
+            if lecture:
+                controls.reader()
         return None
     with side:
         maps.controls.cell_controls(view.maps.run.words, view.maps.columns)
@@ -70,6 +74,8 @@ def scene() -> View | None:
         with st.container(key="framed"):
             prose.say(words.framed(view))
         maps.charts.large(view.maps)
+    if lecture:  # whose last row reads the maps, not a box
+        controls.reader()
     for sentence in words.under(view):
         prose.say(sentence)
     _below(view)

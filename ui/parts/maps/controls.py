@@ -88,15 +88,14 @@ def head_control() -> None:
 def cell_controls(rows: Sequence[str], columns: Sequence[str]) -> None:
     """Draw the choice of a cell by its words; a click on a map chooses as well."""
     sides = {"query": rows, "key": columns}
-    for place, (name, words) in zip(st.columns(2), sides.items(), strict=True):
+    for name, words in sides.items():
         numbered = [f"{i} · {short(word)}" for i, word in enumerate(words)]
-        with place:
-            control(
-                f"map_{name}",
-                label=t(f"maps.{name}_of_cell"),
-                options=range(len(words)),
-                write=numbered.__getitem__,
-            )
+        control(
+            f"map_{name}",
+            label=t(f"maps.{name}_of_cell"),
+            options=range(len(words)),
+            write=numbered.__getitem__,
+        )
 
 
 def listen(maps: Maps, others: Mapping[str, Callable[[dict], None]] = MappingProxyType({})) -> None:
