@@ -117,7 +117,8 @@ def _context_range(contexts: Sequence[int], log: bool) -> dict:
     ends = np.array([contexts[0], contexts[-1]], dtype=np.float64)
     if not log:
         return {"range": ends.tolist(), "nticks": 4}
-    tens = [10**power for power in range(10)]  # in full they would run into one another
+    step = 2 if ends[1] > 1e4 * ends[0] else 1  # side by side they would run into one another
+    tens = [10**power for power in range(0, 10, step)]
     short = [f"{n // 10**6:,}M" if n >= 10**6 else f"{n // 1000}k" for n in tens]
     texts = [f"{n}" if n < 1000 else text for n, text in zip(tens, short, strict=True)]
     ticks = {"tickvals": tens, "ticktext": texts, "tickangle": 0}

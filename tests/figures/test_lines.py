@@ -16,6 +16,8 @@ def test_a_million_tokens_are_short_on_a_logarithmic_axis():
     texts = dict(zip(axis.tickvals, axis.ticktext, strict=True))
     assert [texts[10**power] for power in (3, 5, 6, 9)] == ["1k", "100k", "1M", "1,000M"]
     assert cache_growth(CONTEXTS, CURVES, log=False).layout.xaxis.tickvals is None
+    many = cache_growth([64, 2**20], CURVES).layout.xaxis  # whose every decade has no room
+    assert list(many.ticktext[:4]) == ["1", "100", "10k", "1M"]
 
 
 def test_an_unknown_unit_is_refused():

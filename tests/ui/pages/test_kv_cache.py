@@ -188,6 +188,7 @@ def test_a_topics_controls_change_what_they_say(
     assert {n: list(w.options) for n, w in found.items() if n in OPTIONS} == {
         n: OPTIONS[n] for n in found if n in OPTIONS
     }
+    assert not [box.label for box in at.number_input]  # of what a slider says already
     for name, value in CHOICES[topic].items():
         found[name].set_value(value)
     at.run()

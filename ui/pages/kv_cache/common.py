@@ -15,7 +15,6 @@ from ui.pages.kv_cache.view import View, kv_heads, most_caches
 from ui.parts import prose, snippet
 from ui.parts.charts import Drawing, growth_words
 from ui.parts.control import control
-from ui.parts.typed import exact_control
 from ui.settings import state
 from ui.settings.sizes import LENGTHS, longest
 from ui.words import numbers
@@ -38,7 +37,9 @@ def controls(view: View, names: Sequence[str]) -> None:
     for name in names:
         if name == "kv_layers":
             layers = range(most_caches(view.scenes) + 1)
-            exact_control(name, layers, write=lambda n: count(n) if n else t("kv_cache.all_layers"))
+            control(
+                name, options=layers, write=lambda n: count(n) if n else t("kv_cache.all_layers")
+            )
         elif name == "kv_context":
             control(name, options=lengths)
         elif name == "kv_groups":
