@@ -35,8 +35,8 @@ def pooled_bytes(tokens):
         ("mla", "kda", "0 per token", "keeps 40 numbers"),
         ("kda", "mla", "0 per token", "keeps 0 numbers"),
         ("kda", "kda", "=", "keep the same 0 numbers"),
-        ("mla", "csa", "1.67×", "keeps 40 numbers"),
-        ("hca", "csa", "3.00×", "keeps 8 numbers"),
+        ("mla", "csa", "1.67× apart", "keeps 40 numbers"),
+        ("hca", "csa", "3.00× apart", "keeps 8 numbers"),
     ],
 )
 def test_the_statement_has_what_grows_and_what_does_not(opened, left, right, number, said):
@@ -59,7 +59,7 @@ def test_a_fraction_of_a_number_per_token_is_written(opened):
     at = opened(PAGE, **link, vs_view="flow")
     assert at.table[0].value.loc["Numbers cached per token and layer"]["A"] == "0.500"
     assert "keeps 0.500 numbers" in statement(at)
-    assert lead(at)[0] == "4.00×"
+    assert lead(at)[0] == "4.00× apart"
 
 
 def test_the_caches_are_counted_part_by_part_at_every_length(opened):

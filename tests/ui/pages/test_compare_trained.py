@@ -38,7 +38,7 @@ def captions(at) -> list[str]:
 @pytest.mark.parametrize(("layer", "head"), [(1, 0), (0, 3)])
 def test_the_page_begins_with_the_maps_of_both_models(seen, layer, head):
     at = seen(PAGE, **({"trained_layer": "0"} if layer == 0 else {}), vs_head=str(head)).at
-    assert at.title[0].value == "Two models read the same sentence"
+    assert at.title[0].value == "Two models read one sentence"
     assert control(at, "vs_view").value == "maps"
     assert "vs_view" not in at.query_params
     assert statement(at) == (

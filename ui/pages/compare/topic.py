@@ -54,7 +54,7 @@ class Topic(ABC):
         if not min(left, right):
             return t("compare.per_token", n=count(0)), t("compare.line_none", **said) + fixed
         ratio = times(max(left, right) / min(left, right))
-        return ratio, t("compare.line", **said) + fixed
+        return t("compare.number", ratio=ratio), t("compare.line", **said) + fixed
 
     def look(self) -> str:
         """Return the sentence on what to look at."""
