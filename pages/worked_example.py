@@ -20,7 +20,7 @@ with page.frame(PAGE) as frame:
         st.subheader(step.heading(here), anchor=False)
         st.container(key="we_formula").latex(here.step.formula, width="content")
         board.draw(here)
-        written, choices = st.columns([3, 1])
+        written, choices = st.columns([5, 2])
         with written:
             if here.open:
                 asking.answer(here)
@@ -28,7 +28,7 @@ with page.frame(PAGE) as frame:
                 asking.praise(here)
                 st.html(step.written_out(here))
             asking.rule(here)
-        with choices.container(gap="xsmall"):
+        with choices.container(gap="small", horizontal=True):
             step.choose_cell(here)
         prose.note(t("worked_example.look"))
         prose.note(step.legend(here))
