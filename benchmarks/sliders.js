@@ -1,18 +1,16 @@
-// Watches what a press draws: when the first and the last frame were in which a chart changed, or, on a
-// page whose press changes no chart, anything but the slider itself.
+// Watches what a press draws: when the first and the last frame were in which a chart changed.
 (() => {
   const main = document.querySelector("[data-testid=stMain]");
   const app = document.querySelector("[data-testid=stApp]");
   const isChart = (node, came) => // a part of one, or something new around one
     node.closest?.(watch.part) || (came && node.querySelector?.(".js-plotly-plot"));
-  const isOther = (node) => !node.closest?.("[data-testid=stSlider]");
-  const watch = { charts: true, part: ".stPlotlyChart", pressed: 0, first: 0, last: 0, ran: false, drawn: 0 };
+  const watch = { part: ".stPlotlyChart", pressed: 0, first: 0, last: 0, ran: false, drawn: 0 };
   window.sliderWatch = watch;
 
-  const silent = (name) => name === "tabindex" || name?.startsWith("aria-"); // draws nothing
+  const silent = (name) => ["tabindex", "data-tensor"].includes(name) || name?.startsWith("aria-"); // draw nothing
   const touched = ({ target, addedNodes, attributeName }) => !silent(attributeName) &&
     [target.nodeType === 1 ? target : target.parentElement, ...addedNodes]
-      .some((node, n) => node && (watch.charts ? isChart(node, n > 0) : isOther(node)));
+      .some((node, n) => node && isChart(node, n > 0));
   let changed = false;
   new MutationObserver((records) => { changed ||= records.some(touched); })
     .observe(main, { subtree: true, childList: true, attributes: true, characterData: true });

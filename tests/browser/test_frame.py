@@ -3,7 +3,9 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.waiting import door, settle
+from tests.browser.waiting import door, frames, settle
+
+STYLED = "UpdateLayoutTree"  # the browser's name of it
 
 pytestmark = pytest.mark.browser
 
@@ -31,3 +33,22 @@ def test_settings_survive_navigation_back_reload_and_language(show, app_url):
     settle(page)
     expect(chip).to_contain_text("8 个头")
     assert "n_heads=8" in page.url
+
+
+def test_a_change_styles_no_more_than_the_page_once(show):
+    """Count what the browser styles anew: all of it again where a selector reaches too far."""
+    page = show("absorption")
+    slider = page.locator(".st-key-ab_queries-en input[type=range]")
+    tracing, styled, ended = page.context.browser.new_browser_cdp_session(), [], []
+    tracing.on("Tracing.dataCollected", lambda told: styled.extend(told["value"]))
+    tracing.on("Tracing.tracingComplete", lambda told: ended.append(told))
+    tracing.send("Tracing.start", {"categories": "devtools.timeline"})
+    before = page.url
+    slider.press("ArrowRight")
+    page.wait_for_function("before => location.href !== before", arg=before)
+    settle(page)
+    tracing.send("Tracing.end")
+    while not ended:
+        frames(page, 1)
+    counts = [one["args"].get("elementCount", 0) for one in styled if one["name"] == STYLED]
+    assert 0 < sum(counts) < page.locator("*").count(), counts

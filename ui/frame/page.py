@@ -36,15 +36,27 @@ class Frame:
 
 @contextmanager
 def frame(page: Page) -> Iterator[Frame]:
-    """Draw what stands around a page before the block, and below it after the block.
+    """Draw what stands around a page: above and below it, and the ways to others.
 
-    The block draws the page itself. A few pages are drawn at a time: the others wait here.
+    The block draws the page itself. A page that is opened comes from the top; on one that stands,
+    the picture is sent first, and the ways to others, which rarely change, after it. A few pages
+    are drawn at a time: the others wait here.
     """
     state.follow()
+    stands = "visit" in st.session_state and visits.visit().page is page
     with waits.drawing_turn(page), _observed(page):
-        _above(page)
+        ways = _above(page)
+        if not stands:
+            ways()
         shown = Frame()
-        yield shown
+        try:
+            yield shown
+        except Exception:
+            if stands:
+                ways()
+            raise
+        if stands:
+            ways()
         _below(page, shown.view)
 
 
@@ -66,7 +78,8 @@ def _observed(page: Page) -> Iterator[None]:
             observer(page, ended, monotonic() - began)
 
 
-def _above(page: Page) -> None:
+def _above(page: Page) -> Callable[[], None]:
+    """Draw what stands above the title; return what draws the ways to other pages and models."""
     visit = visits.begin(page)
     note_uploads(page)
     st.set_page_config(page_title="MLA Explorer", page_icon=str(ICON), layout="wide")
@@ -76,20 +89,24 @@ def _above(page: Page) -> None:
     _bar(page)
     row = st.container(key="page_row", horizontal=True, vertical_alignment="center")
     top = st.container()
-    with st.sidebar:
-        navigation.draw()
-        _listen()
-    visit.top = top
     job_owner.show_places_by(waits.corner())
-    with row:
-        if page.sizes:
-            sizes.chip()
-        navigation.menu(page)
     with top:
         fault.tell()
     _tell(changed)
     real_layer.failure()
     fetching.tell_damage(page)
+
+    def ways() -> None:
+        with st.sidebar:
+            navigation.draw()
+            _listen()
+        with row:
+            if page.sizes:
+                sizes.chip()
+            navigation.menu(page)
+        visit.top = top
+
+    return ways
 
 
 def _listen() -> None:
