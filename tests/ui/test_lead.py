@@ -30,7 +30,7 @@ EXPANDED = LATENT * WIDTH * CONTEXT + WIDTH * CONTEXT  # keys out of latents, sc
         ("kv_cache", {"kv_view": "formula"}, "576 numbers"),
         ("kv_cache", {"kv_view": "parallel", "kv_ranks": "4"}, "4.00 copies"),
         ("decode", LITE | {"dec_step": "6"}, f"{(8 + 6) * CACHED * 4 / 2**10:.1f} KiB"),
-        ("compare", LITE, f"{MHA / CACHED:.2f}×"),
+        ("compare", LITE, f"{MHA / CACHED:.2f}× apart"),
         ("compare", LITE | {"vs_right_as": "own"}, "="),
         ("quiz", {"quiz_number": "2", "quiz_count": "5"}, "2 of 5"),
     ],

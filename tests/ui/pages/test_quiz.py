@@ -509,7 +509,7 @@ def test_another_set_or_another_length_begins_again(opened):
     seed, length = at.number_input[0], at.slider[0]
     assert seed.label == "Set number: the same number gives the same questions"
     assert (length.label, length.min, length.max) == ("Questions", 1, KINDS)
-    hint = "The link below gives a class this set without your answers."
+    hint = "The link under More gives a class this set without your answers."
     assert hint in [caption.value for caption in at.caption]
     seed.set_value(8).run()
     assert at.query_params == {"quiz_seed": "8", "quiz_count": "3"}
