@@ -15,7 +15,6 @@ MAX_NUMBERS = 8
 MAX_LABEL_LENGTH = 12
 MAX_HOVER_LENGTH = 40
 CHARACTER_PIXELS = 10
-APART = 4  # pixels between the longest word beside a map and the axis's name
 
 Spans = Sequence[tuple[int, int]]  # first and last index of each drawn cell
 
@@ -149,7 +148,7 @@ def _printed(
         "ticktext": [
             str(at) if words is None else safe(words[at], MAX_LABEL_LENGTH) for _, at in shown
         ],
-        "title": {"text": title, "font": FONT, "standoff": APART},  # lest it stand among the words
+        "title": {"text": title, "font": FONT},
         "automargin": True,
     }
 
