@@ -122,7 +122,7 @@ class Alone(Session):
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """A server that says which pages it runs."""
-    begins = "    state.follow()\n    with waits.drawing_turn(page), _observed(page):"
+    begins = "    with waits.drawing_turn(page), _observed(page):"
     noted = f'    print("{OPENS}", page.name, flush=True)\n{begins}'
     root = copied(tmp_path_factory.mktemp("app"), {"ui/frame/page.py": (begins, noted)})
     with running(root=root, folder=root) as one:

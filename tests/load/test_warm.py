@@ -7,7 +7,7 @@ from ui.frame.rooms import PAGES
 
 
 def test_the_first_visitor_of_a_warm_server_computes_nothing(tmp_path):
-    begins = "    state.follow()\n    with waits.drawing_turn(page), _observed(page):"
+    begins = "    with waits.drawing_turn(page), _observed(page):"
     noted = f'    print("opens", page.name, flush=True)\n{begins}'
     root = copied(tmp_path, COUNTED | {"ui/frame/page.py": (begins, noted)})
     with running({"MLA_WARM": "1"}, root=root, folder=root) as app:

@@ -21,7 +21,6 @@ from ui.parts import reader as who_reads
 from ui.parts import real_layer, real_sentences, trained_layer
 from ui.parts.control import control
 from ui.parts.maps.controls import head_control, text_controls
-from ui.settings import state
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -53,11 +52,6 @@ def _read_otherwise(model: Model) -> None:
     if model.trained is None and not real_model.reads():
         possible = [n for n in RUN_LADDER if n <= model.sizes["n_heads"]]
         control("map_run", options=possible, write=_heads_run)
-
-
-def in_lecture() -> bool:
-    """Tell whether the page is read from afar."""
-    return state.settings()["lecture"]
 
 
 def reader() -> None:

@@ -14,6 +14,7 @@ from ui.pages.attention_maps.view import View
 from ui.parts import maps, prose, questions, sections
 from ui.parts.maps import entries
 from ui.parts.questions import Question, among, choice
+from ui.settings import state
 from ui.settings.visit import visit
 from ui.words.numbers import count
 from ui.words.text import t
@@ -49,20 +50,19 @@ def scene() -> View | None:
         prose.lead(*words.lead(view), words.look(view))
         questions.ask(question, view)
 
-    lecture = controls.in_lecture()
-    if not lecture:
-        controls.reader()
+    above = st.container()
     words_first = view is not None and (view.trained is not None or view.own)
     first = WORDS_FIRST if words_first else HEADS_FIRST
     with st.container(key="beside"):
         *pictures, side = st.columns(first if view else [16, 5], gap="medium")
+    below = st.container()
+    with below if state.settings()["lecture"] else above:  # its last row reads the maps, not a box
+        controls.reader()
     with side:
         controls.run()
     if view is None:
         with pictures[0]:
             prose.refused(error)
-            if lecture:
-                controls.reader()
         return None
     with side:
         maps.controls.cell_controls(view.maps.run.words, view.maps.columns)
@@ -74,10 +74,9 @@ def scene() -> View | None:
         with st.container(key="framed"):
             prose.say(words.framed(view))
         maps.charts.large(view.maps)
-    if lecture:  # whose last row reads the maps, not a box
-        controls.reader()
-    for sentence in words.under(view):
-        prose.say(sentence)
+    with st.container():  # of one sentence more or less, lest all below be mounted anew
+        for sentence in words.under(view):
+            prose.say(sentence)
     _below(view)
     maps.controls.listen(view.maps)
     return view

@@ -48,13 +48,16 @@ def with_way(text: str, scope: Scope) -> str:
 
 def is_plain(scope: Scope) -> bool:
     """Tell whether a page is asked for in words."""
-    return is_page(scope) and f"{PLAIN}=" in scope["query_string"].decode("latin-1")
+    return is_page(scope) and PLAIN in dict(_given(scope))
 
 
 def _query(scope: Scope) -> list[tuple[str, str]]:
     """Return the settings of the address that the page itself has."""
-    given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-    return [pair for pair in given if pair[0] not in (PLAIN, "room")]
+    return [pair for pair in _given(scope) if pair[0] not in (PLAIN, "room")]
+
+
+def _given(scope: Scope) -> list[tuple[str, str]]:
+    return parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
 
 
 class Plain:
