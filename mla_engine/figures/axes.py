@@ -15,6 +15,7 @@ MAX_NUMBERS = 8
 MAX_LABEL_LENGTH = 12
 MAX_HOVER_LENGTH = 40
 CHARACTER_PIXELS = 10
+APART = 12  # pixels of an axis's name from its words: Plotly leaves out the 8 between words and map
 
 Spans = Sequence[tuple[int, int]]  # first and last index of each drawn cell
 
@@ -148,7 +149,7 @@ def _printed(
         "ticktext": [
             str(at) if words is None else safe(words[at], MAX_LABEL_LENGTH) for _, at in shown
         ],
-        "title": {"text": title, "font": FONT},
+        "title": {"text": title, "font": FONT, "standoff": APART},
         "automargin": True,
     }
 

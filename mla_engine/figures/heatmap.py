@@ -228,6 +228,7 @@ def _colour_bar(low: float, high: float, width: int, *, square: bool) -> dict:
         "y": 1.0,
         "yanchor": "bottom",
         "ypad": 8,
+        "title": {"text": ""},  # without one Plotly moves the axes' names to make room for it
         "tickvals": ticks,
         "ticktext": texts,
         "tickfont": FONT,

@@ -70,6 +70,12 @@ def test_a_text_without_a_translation_is_said_in_english(monkeypatch):
     assert t("page.key", n=3) == "3 heads"
 
 
+def test_a_name_that_ends_with_a_chinese_bracket_has_no_space_behind_it(monkeypatch):
+    monkeypatch.setattr("ui.words.text.settings", lambda: {"lang": "zh"})
+    said = t("notation.line", variant="MLA（展开）", has=24, all=141, cached="c")
+    assert said == "MLA（展开）用到 141 个符号中的 24 个，缓存的是 c"
+
+
 def test_chinese_has_one_term_for_one_thing():
     wrong = {
         key: f"{found[0]!r} should be {right!r}"

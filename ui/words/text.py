@@ -75,9 +75,10 @@ class _Filling(dict):
 def t(key: str, **values: object) -> str:
     """Return the text `page.key` in the reader's language with its values filled in.
 
-    A symbol's code in braces becomes its name in its colour, as HTML: `prose` shows it.
+    A symbol's code in braces becomes its name in its colour, as HTML: `prose` shows it. A name that
+    ends with a Chinese bracket has no space behind it.
     """
-    return translated(catalogue()[key]).format_map(_Filling(values))
+    return translated(catalogue()[key]).format_map(_Filling(values)).replace("） ", "）")
 
 
 def translated(entry: Mapping[str, str]) -> str:

@@ -331,17 +331,16 @@ def test_a_right_prediction_is_said_to_be_right(opened):
     assert "your prediction · computed" in row
 
 
-def test_names_of_tensors_among_the_choices_are_no_markdown(opened):
+def test_names_of_tensors_among_the_choices_are_formulas(opened):
     seed = seeds_of("kept")[0]
     at = opened(PAGE, **link_to("kept", seed))
     listed = [choice.value for choice in engine.question(seed, "kept").choices]
-    assert any("_" in names for names in listed)
-    assert at.radio[0].options == [
-        f"{letter}: {names}".replace("_", "\\_")
-        for letter, names in zip("ABCD", listed, strict=True)
-    ]
+    written = {"c_KV": r"$\mathbf{c}^{KV}$", "k_R": r"$\mathbf{k}^{R}$"}
+    place = listed.index("c_KV, k_R")
+    said = ", ".join(written.values())
+    assert at.radio[0].options[place] == f"{'ABCD'[place]}: {said}"
     zh = opened(PAGE, lang="zh", **link_to("kept", seed))
-    assert zh.radio[0].options[0] == f"A：{listed[0]}".replace("_", "\\_").replace(", ", "、")
+    assert zh.radio[0].options[place] == f"{'ABCD'[place]}：{said}".replace(", ", "、")
 
 
 @pytest.mark.parametrize("kind", ["ratio", "equivalent"])

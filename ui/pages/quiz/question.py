@@ -1,5 +1,6 @@
 """One question of the quiz: its words, its choices, its pictures and their data."""
 
+import re
 from dataclasses import replace
 from functools import partial
 
@@ -9,6 +10,7 @@ import streamlit as st
 from mla_engine import figures, quiz
 from mla_engine.claims import Figure
 from mla_engine.lazy import LazyModule
+from mla_engine.symbols import SYMBOLS
 from ui.pages.quiz.view import UNVOTED, View
 from ui.parts import charts, questions, statements
 from ui.parts.charts import map_words
@@ -102,8 +104,11 @@ def title(asked: questions.Question) -> str:
 
 
 def predict(asked: questions.Question) -> None:
-    """Draw the choices; as Markdown, in which names of tensors stay as they are."""
-    options = {place: text.replace("_", "\\_") for place, text in enumerate(asked.answers)}
+    """Draw the choices; as Markdown, in which names of tensors are formulas."""
+    options = {
+        place: re.sub(r"\w*_\w+", lambda name: f"${SYMBOLS[name[0]].latex}$", text, flags=re.ASCII)
+        for place, text in enumerate(asked.answers)
+    }
     control("quiz_choice", options=list(options), write=options.get, index=None)
 
 
