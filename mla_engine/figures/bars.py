@@ -5,16 +5,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mla_engine.figures.figure import Figure, figure, titled
-from mla_engine.figures.looks import Role, look
-from mla_engine.figures.theme import FONT, MASKED, legend_above, upright
+from mla_engine.figures.looks import Role, faded, look
+from mla_engine.figures.theme import FONT, MASKED, TRANSPARENT, legend_above, upright
 from mla_engine.refusals import RefusedError
 
 # Colour is never the only sign: each part has a pattern of its own.
 PATTERNS = ("", "/", ".", "x")
 ROLES = (0, 1, 2, 3)
-FADED = 0.4
 THOUSAND = 1000
 HEIGHT = 260
+EMPTY = "empty"  # the pattern of what there is room for
+EMPTY_BAR = {"color": TRANSPARENT, "line": {"color": MASKED, "width": 2}}
 Sign = Role | tuple[Role, str]
 """What picks a part's colour, and its pattern where that is not the one of its place."""
 
@@ -45,7 +46,8 @@ def bars(
         stacked: parts end to end, on a linear axis; else side by side, or alone beside NaN.
         log: logarithmic axis.
         chosen: the row to stress; the others fade.
-        roles: what picks the colour of each part, or this and its pattern in Plotly's signs.
+        roles: what picks the colour of each part, or this and its pattern in Plotly's signs, or
+            EMPTY.
         totals: a text at the end of each row; longer bars leave room for it.
         limits: ends of the axis.
         ticks: how the axis writes its numbers, as d3 says it, where not 2k, on a log axis 2e+3.
@@ -112,7 +114,7 @@ def _traces(
     base: float = 0,
 ) -> list[dict]:
     """Return a series a part; bars begin at `base`, as a log axis has no 0."""
-    opacity = [1.0 if chosen in (None, row) else FADED for row in range(len(names))]
+    signs = [(look(role).colour, pattern) for role, pattern in _signs(roles)]
     return [
         {
             "type": "bar",
@@ -120,16 +122,19 @@ def _traces(
             "x": np.asarray(amounts, dtype=np.float64) - base,
             "name": part,
             "orientation": "h",
-            "marker": {
-                "color": look(role).colour,
-                "opacity": opacity,
+            "marker": EMPTY_BAR
+            if pattern == EMPTY
+            else {
+                "color": colour
+                if chosen is None
+                else [colour if row == chosen else faded(colour) for row in range(len(names))],
                 "pattern": {"shape": pattern, "solidity": 0.25, "fillmode": "overlay"},
             },
             "customdata": list(names),
             "hovertemplate": f"%{{customdata}}<br>{part}<br>%{{x:,.4g}} {axis}<extra></extra>",
         }
         | ({"base": base} if base else {})  # with a base of its own a bar is not stacked
-        for (part, amounts), (role, pattern) in zip(parts.items(), _signs(roles), strict=False)
+        for (part, amounts), (colour, pattern) in zip(parts.items(), signs, strict=False)
     ]
 
 

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mla_engine.figures.axes import MAX_LABEL_LENGTH, PHONE_PIXELS, safe, wide
-from mla_engine.figures.bars import FADED
 from mla_engine.figures.figure import Figure, figure, titled
-from mla_engine.figures.looks import look
+from mla_engine.figures.looks import faded, look
 from mla_engine.figures.theme import FONT, MASKED, legend_above, shaded
 
 HEIGHT = 380
@@ -72,8 +71,7 @@ def _half(
         "y": heights,
         "customdata": [(*key[:2], length) for key, length in zip(told, lengths, strict=True)],
         "marker": {
-            "color": colour,
-            "opacity": [1.0 if read else FADED for *_, read in told],
+            "color": [colour if read else faded(colour) for *_, read in told],
             "pattern": {
                 "shape": ["" if read else HATCH for *_, read in told],
                 "solidity": 0.25,

@@ -8,6 +8,8 @@ bytes or the formulas of calculators, has one of the other looks. Colour is neve
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from plotly.colors import hex_to_rgb
+
 COLOURS: Mapping[str, str] = {
     "query": "#0072B2",
     "key": "#D55E00",
@@ -53,13 +55,13 @@ SUCCESSORS: Mapping[str, Look] = {
     "block_dsa": Look("#B34D4F", "20px,4px,6px,4px", "star-diamond", "--way-block-dsa"),
 }
 OTHERS: Sequence[Look] = (
-    Look("#3355DD", "solid", "circle", "--other-0"),
+    Look("#3B5BE3", "solid", "circle", "--other-0"),
     Look("#666655", "dash", "square", "--other-1"),
     Look("#888899", "dot", "diamond", "--other-2"),
     Look("#999900", "dashdot", "triangle-up", "--other-3"),
     Look("#666655", "longdash", "cross", "--other-1"),
     Look("#888899", "longdashdot", "x", "--other-2"),
-    Look("#3355DD", "9px,3px,2px,3px,2px,3px", "star", "--other-0"),  # of an unknown variant
+    Look("#3B5BE3", "9px,3px,2px,3px,2px,3px", "star", "--other-0"),  # of an unknown variant
 )
 TENSORS: Mapping[str, Look] = {
     role: Look(COLOURS[role], dash, mark, f"--{role}")
@@ -77,6 +79,7 @@ TENSORS: Mapping[str, Look] = {
 }
 
 Role = str | int
+GREY = 0.6  # in a faded colour
 
 
 def look(role: Role) -> Look:
@@ -87,3 +90,10 @@ def look(role: Role) -> Look:
     if isinstance(role, int):
         return OTHERS[role % len(OTHERS)]
     return VARIANTS.get(role) or SUCCESSORS.get(role) or TENSORS.get(role) or OTHERS[-1]
+
+
+def faded(colour: str) -> str:
+    """Return a colour nearly as grey as a weight's; a clear one would sink into dark ground."""
+    sides = (hex_to_rgb(one) for one in (colour, COLOURS["weight"]))
+    parts = ((1 - GREY) * own + GREY * grey for own, grey in zip(*sides, strict=True))
+    return "#" + "".join(f"{round(part):02X}" for part in parts)

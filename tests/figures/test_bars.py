@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mla_engine.figures import bars, ratio_bars, spectrum
-from mla_engine.figures.looks import look
+from mla_engine.figures.looks import faded, look
 
 PARTS = {"bracket": (2.0, 5.0), "then": (1.0, 8.0)}
 
@@ -23,7 +23,8 @@ def test_an_amount_is_marked_across_all_rows():
 
 def test_the_chosen_row_stands_out():
     first, *_ = bars(["a", "b"], PARTS, chosen=1).data
-    assert first.marker.opacity[0] < first.marker.opacity[1] == 1
+    own = look(0).colour
+    assert first.marker.color == (faded(own), own)
 
 
 def test_a_logarithmic_axis_takes_bars_side_by_side():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mla_engine.figures import chosen_keys, crossing
+from mla_engine.figures.looks import faded
 
 KEYS = ("anna", "<b>lamp</b>", "2024")
 HALVES = {"indexer": np.array([50.0, 30.0, 20.0]), "heads": np.array([10.0, 25.0, 65.0])}
@@ -27,7 +28,8 @@ def test_the_first_name_goes_up_and_the_second_down():
 def test_what_is_read_stands_out_by_more_than_its_colour():
     fig = drawn()
     for bars in fig.data[:2]:
-        assert bars.marker.opacity[1] < bars.marker.opacity[0] == bars.marker.opacity[2] == 1
+        own = bars.marker.color[0]
+        assert bars.marker.color == (own, faded(own), own)
         assert [bool(shape) for shape in bars.marker.pattern.shape] == [False, True, False]
         assert [row[1] for row in bars.customdata] == ["read", "not read", "read"]
     assert [(shape.x0, shape.x1) for shape in fig.layout.shapes] == [(-0.5, 0.5), (1.5, 2.5)]

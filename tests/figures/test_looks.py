@@ -15,7 +15,7 @@ from plotly.colors import hex_to_rgb
 
 from mla_engine.figures import COLOURS, VARIANTS
 from mla_engine.figures.cells import relative_luminance
-from mla_engine.figures.looks import OTHERS, SUCCESSORS, look
+from mla_engine.figures.looks import OTHERS, SUCCESSORS, faded, look
 from mla_engine.figures.theme import MASKED, PROBABILITY
 
 SEEN = {
@@ -43,7 +43,7 @@ TO_XYZ = np.array(
     ]
 )
 APART = 15  # CIEDE2000; about 2 is just seen side by side
-GROUNDS = {"light": "#FFFFFF", "dark": "#0E1117", "lecture": "#000000"}
+GROUNDS = {"light": "#FFFFFF", "dark": "#171614", "lecture": "#000000"}
 CSS = Path(__file__).parents[2] / "assets" / "style.css"
 
 
@@ -132,10 +132,16 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("code", VARIANTS | SUCCESSORS)
-def test_a_variant_stands_out_on_every_ground(code):
+@pytest.mark.parametrize("role", [*VARIANTS, *SUCCESSORS, *range(len(OTHERS))])
+def test_lines_and_bars_stand_out_on_every_ground(role):
     for ground in GROUNDS.values():
-        assert contrast(look(code).colour, ground) > 3
+        assert contrast(look(role).colour, ground) > 3
+
+
+@pytest.mark.parametrize("role", [*VARIANTS, *SUCCESSORS, *COLOURS, *range(len(OTHERS))])
+def test_bars_that_are_not_chosen_are_seen_too(role):
+    for ground in GROUNDS.values():
+        assert contrast(faded(look(role).colour), ground) > 3
 
 
 def test_names_at_lines_can_be_read_on_every_ground():

@@ -11,6 +11,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mla_engine import PRESETS, LatentConfig, MultiHeadLatentAttention, costs
+from mla_engine.figures.looks import look
 from mla_engine.studies.agreement import agreement_of
 from mla_engine.studies.merging import heads_in_one, past_the_norm
 from mla_engine.studies.words import hidden_states
@@ -129,9 +130,10 @@ def test_the_product_and_what_it_costs(opened, downloads, side, form):
     for chart, names, rows, axis, totals in shown:
         made = dict(zip(names, zip(*rows.values(), strict=True), strict=True))
         check_bars(chart, made, ROWS[side], axis, totals)
-        for part in names:
-            opacity = chart.trace(part)["marker"]["opacity"]
-            assert opacity[chosen] == 1 > min(opacity)
+        for role, part in enumerate(names):
+            colours = chart.trace(part)["marker"]["color"]
+            clear = [place for place, one in enumerate(colours) if one == look(role).colour]
+            assert clear == [chosen]
     ends = "bracket on the left {}, on the right {}."
     assert adds.alt == f"Multiply-adds: {ends.format(*amounts)}"
     assert moved.alt == f"Bytes moved: {ends.format(*sizes)}"

@@ -9,13 +9,17 @@ reads 4.8e12 bytes a second and makes 1979e12 FLOP/s of 8-bit numbers.
 import json
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil, floor
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from plotly.colors import hex_to_rgb
 from streamlit.testing.v1 import AppTest
 
+from mla_engine.figures.cells import relative_luminance
+from mla_engine.figures.theme import TRANSPARENT
 from tests.ui.screen import Chart, charts, csv, lead, plain, speech, statement
 
 PAGE, GIB, CONTEXT = "pages/planner.py", 2**30, 2**15
@@ -34,6 +38,11 @@ WHOLE = 61 * (  # of attention: queries by a latent of 1,536, latents, rotary ke
 )
 CHINESE = "[\u4e00-\u9fff]"
 Opened = Callable[..., AppTest]
+
+
+def grey(colour: str) -> float:
+    """How light a colour is in print, as WCAG 2.2 compares two."""
+    return relative_luminance("rgb" + str(hex_to_rgb(colour))) + 0.05
 
 
 def weights(parameters: int, data: int = 1) -> Fraction:
@@ -80,8 +89,12 @@ def test_what_fits_and_how_fast_by_hand(opened: Opened, downloads: dict):
     assert "Arithmetic would not be one at any batch" in speech(at)
     cache, free = batch * SEQUENCE, room() - batch * SEQUENCE
     memory = charts(at)[0]
-    parts = {"weights": weights(TOTAL), "overhead": OVERHEAD, "cache": cache, "free": free}
+    parts = {"overhead": OVERHEAD, "weights": weights(TOTAL), "cache": cache, "free": free}
     assert memory.names == list(parts)
+    drawn = [grey(memory.trace(name)["marker"]["color"]) for name in list(parts)[:3]]
+    for one, beside in pairwise(drawn):
+        assert max(one, beside) > 1.4 * min(one, beside), "told apart in print"
+    assert memory.trace("free")["marker"]["color"] == TRANSPARENT
     for name, amount in parts.items():
         assert_allclose(memory.values(name, "x"), [float(amount / Fraction(GIB))])
         assert "base" not in memory.trace(name)

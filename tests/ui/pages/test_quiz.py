@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, claims
 from mla_engine import quiz as engine
+from mla_engine.figures.looks import look
 from tests.ui.screen import charts, csv, statement
 from ui.frame.rooms import PAGES
 from ui.parts import bridge
@@ -219,7 +220,7 @@ def assert_bars(at: AppTest, question: engine.Question, lang: str) -> None:
     assert list(chart.values(0, "customdata")) == letters
     assert chart.layout["yaxis"]["ticktext"] == letters
     assert bar["hovertemplate"] == f"%{{customdata}}<br>{axis}<br>%{{x:,.4g}} {axis}<extra></extra>"
-    stressed = [opacity == 1 for opacity in bar["marker"]["opacity"]]
+    stressed = [colour == look(0).colour for colour in bar["marker"]["color"]]
     assert stressed == [place == question.answer for place in range(len(amounts))]
     totals = [said(amount, unit, lang) for amount in amounts]
     assert [word.strip() for word in ends["text"]] == totals

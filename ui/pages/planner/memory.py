@@ -1,4 +1,4 @@
-"""The memory of one GPU in a picture and sentences: weights, overhead, cache, free."""
+"""The memory of one GPU in a picture and sentences: overhead, weights, cache, free."""
 
 from dataclasses import replace
 from functools import partial
@@ -8,6 +8,7 @@ import numpy as np
 
 from mla_engine.devices import Device
 from mla_engine.figures import bars, rows
+from mla_engine.figures.bars import EMPTY
 from mla_engine.lazy import LazyModule
 from mla_engine.model_caches import plan_report
 from mla_engine.model_caches.context_parallel import exchanged_bytes
@@ -21,19 +22,19 @@ from ui.words.text import listed, t
 pd = LazyModule("pandas")
 
 MEMORY, ROW = 150, 110  # pixels of the picture, and of each row
-LOOKS = {  # of the parts of a bar: plain but for what is neither weights nor cache
+LOOKS = {  # of the parts of a bar: each is darker or lighter than the one before, also in print
+    "overhead": (1, ""),
     "weights": ("weight", ""),
-    "overhead": (2, "/"),
     "cache": (0, ""),
-    "free": ("input", "."),
+    "free": ("weight", EMPTY),
 }
 
 
 def draw(view: View) -> None:
-    """Draw one GPU to scale: weights, cache, overhead and what is free; the line is its memory."""
+    """Draw one GPU to scale: overhead, weights, cache and what is free; the line is its memory."""
     parts = {
-        "weights": [float(one.plan.rank_weight_bytes) for one in view.all],
         "overhead": [float(one.plan.overhead_bytes) for one in view.all],
+        "weights": [float(one.plan.rank_weight_bytes) for one in view.all],
         "cache": [one.cache_bytes for one in view.all],
         "free": [one.free_bytes for one in view.all],
     }
