@@ -25,7 +25,8 @@ PICTURE = {
     "quality": ".st-key-quality_picture",
 }
 CHART = ".stElementContainer:has(.stPlotlyChart)"
-# Everything that does not stand in the window, or reads smaller than it may; empty if all is well.
+# Everything that does not stand in the window, reads smaller than it may, or is a column without
+# anything in it; empty if all is well.
 OUTSIDE = """([picture, least]) => {
   const found = [];
   for (const name of [".st-key-lecture_bar", "h1", picture]) {
@@ -36,6 +37,9 @@ OUTSIDE = """([picture, least]) => {
   }
   const main = document.querySelector("[data-testid=stMain]");
   if (main.scrollWidth > main.clientWidth + 1) found.push(["wide", main.scrollWidth]);
+  for (const hole of main.querySelectorAll(".stColumn > .stVerticalBlock:empty")) {
+    if (hole.offsetWidth) found.push(["hole", hole.offsetWidth]);
+  }
   const type = parseFloat(getComputedStyle(document.documentElement).fontSize);
   if (type < least * innerHeight) found.push(["type", type]);
   return found;
