@@ -91,6 +91,7 @@ class Chart {
     Object.assign(this, { sent, data, tell, shapes, picture, waits: true });
     this.host.setAttribute("aria-label", data.alt);
     this.host.style.setProperty("--height", `${data.figure.layout.height}px`);
+    this.room();
     this.draw();
   }
 
@@ -132,6 +133,7 @@ class Chart {
   begin(title, begun) {
     this.end();
     this.plot = this.host.appendChild(document.createElement("div"));
+    this.sized.observe(this.plot);
     Object.assign(this, { begun, drawn: "" });
     this.button = { name: "full", title, icon: FULL, click: () => this.fill() };
   }
@@ -139,14 +141,28 @@ class Chart {
   // As wide as its place; in lecture mode it is larger with its words, in full screen as large as that.
   fitted() {
     const full = this.dialog?.open;
-    const { height } = this.data.figure.layout;
-    const ours = Number(getComputedStyle(this.host).getPropertyValue("--scale")) || 1;
-    if (!full) this.wide = this.host.clientWidth / ours;
-    const scale = full ? Math.min(innerWidth / this.wide, innerHeight / height) : ours;
+    if (!full) this.own = this.room();
+    const { width, height, ours } = this.own;
+    const scale = full ? Math.min(innerWidth / width, innerHeight / height) : ours;
     this.dialog?.style.setProperty("--scale", scale);
     this.plot.style.transform = scale === 1 ? "" : `scale(${scale})`;
-    this.fit = full ? { width: innerWidth / scale, height: innerHeight / scale } : { width: this.wide, height };
+    this.fit = full ? { width: innerWidth / scale, height: innerHeight / scale } : { width, height };
     return this.fit;
+  }
+
+  // Square cells ask for a height that goes with their width; how much of it they get the style sheet says.
+  room() {
+    const { layout } = this.data.figure;
+    const ours = Number(getComputedStyle(this.host).getPropertyValue("--scale")) || 1;
+    const width = this.host.clientWidth / ours;
+    const around = width && layout.meta?.around;
+    if (!around) {
+      this.host.style.removeProperty("--square");
+      return { width, height: layout.height, ours };
+    }
+    const [columns, rows] = squares(layout).map(([first, last]) => Math.abs(last - first));
+    this.host.style.setProperty("--square", `${((width - around.x) * rows) / columns + around.y}px`);
+    return { width, height: this.host.clientHeight / ours, ours };
   }
 
   size() {

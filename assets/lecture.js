@@ -31,6 +31,7 @@ function fit() {
   const most = Math.max(scrolled ? least : LOWEST, room / tallest);
   const zoom = Math.min(wanted, most).toFixed(3);
   document.documentElement.style.setProperty("--zoom", zoom);
+  document.documentElement.style.setProperty("--room", `${Math.floor(room)}px`);
 }
 
 export default function ({ setTriggerValue }) {
@@ -48,6 +49,6 @@ export default function ({ setTriggerValue }) {
     resized.disconnect();
     redrawn.disconnect();
     window.removeEventListener("keydown", onKey, true);
-    document.documentElement.style.removeProperty("--zoom");
+    for (const name of ["--zoom", "--room"]) document.documentElement.style.removeProperty(name);
   };
 }

@@ -11,6 +11,7 @@ MAX_LABELS = 32
 LABEL_PIXELS = 22  # a line of text with air around it
 PHONE_PIXELS = 264  # what a phone of 390 pixels leaves to the map, where words stand upright
 FRAME_PIXELS = 180  # a chart's height less this is left to its map
+SIDE_PIXELS = 130  # of its width, beside words of some length
 MAX_NUMBERS = 8
 MAX_LABEL_LENGTH = 12
 MAX_HOVER_LENGTH = 40

@@ -10,9 +10,11 @@ from typing import TypedDict, Unpack
 import numpy as np
 
 from mla_engine.figures.axes import (
+    FRAME_PIXELS,
     MAX_HOVER_LENGTH,
     NO_TRACE,
     PHONE_PIXELS,
+    SIDE_PIXELS,
     Spans,
     name_cells,
     safe,
@@ -185,6 +187,7 @@ def _draw(
         [*traces, NO_TRACE, *([marks(*marked)] if marked else [])],
         height=height,
         margin={"t": 0, "r": EDGE_ROOM},
+        meta={"around": {"x": SIDE_PIXELS, "y": FRAME_PIXELS}} if square else None,
         shapes=lines_before(breaks) + ([] if cell is None else frame(cell, rows, columns, height)),
         **name_cells(**named, height=height, width=width, square=square, cell=cell),
     )

@@ -17,6 +17,7 @@ from mla_engine.figures.theme import CLEAR, FONT, PROBABILITY, WORDS
 
 MAX_TILE = 32  # cells a side of one head
 ACROSS = 128  # cells of all heads side by side: a browser shows no more
+EDGE = 8  # pixels around all tiles
 NOTE_PIXELS = 28  # below the tiles, for the line that says that they are pooled
 MAX_LABELLED = 36  # tiles; beyond it only the first of each row carries its label
 HEIGHT = 520
@@ -116,7 +117,10 @@ def head_tiles(
         margin={"b": NOTE_PIXELS} if pooled else None,
         annotations=_labels(grid, heads) + notes,
         shapes=[] if chosen is None else _frame(grid, chosen),
-        meta={"pitch": {"x": grid.width + grid.gap, "y": grid.height + grid.head_room}},
+        meta={
+            "pitch": {"x": grid.width + grid.gap, "y": grid.height + grid.head_room},
+            "around": {"x": 2 * EDGE, "y": EDGE + (NOTE_PIXELS if pooled else EDGE)},
+        },
         **_named_cells(grid, label(rows, tokens[0]), label(columns, tokens[1])),
     )
 

@@ -5,7 +5,8 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Show
-from tests.browser.waiting import frames, settle, walk
+from tests.browser.looks import resized
+from tests.browser.waiting import everything, frames, settle, until, walk
 
 PLOT = "document.querySelector('.js-plotly-plot')"
 # Counts Plotly's draws of a chart, of its whole or of what lies over it, and remembers its node.
@@ -58,6 +59,19 @@ POINT = """plot => {
   return [left + xaxis._offset + xaxis.c2p(x), top + yaxis._offset + yaxis.c2p(y)];
 }"""
 SAME = f"() => {PLOT} === window.watched"
+# Of each map of square cells: what is drawn by the chart's width and by its height, and the chart's
+# height by the window's.
+ROOM = """() => [...document.querySelectorAll(".stPlotlyChart")]
+  .filter((chart) => chart.querySelector(".js-plotly-plot").layout.meta?.around)
+  .map((chart) => {
+    const { width, height } = chart.getBoundingClientRect();
+    const parts = ".heatmaplayer image, .infolayer text, .xtick text, .ytick text";
+    const drawn = [...chart.querySelectorAll(parts)]
+      .map((one) => one.getBoundingClientRect());
+    const over = (first, last) =>
+      Math.max(...drawn.map((one) => one[last])) - Math.min(...drawn.map((one) => one[first]));
+    return [over("left", "right") / width, over("top", "bottom") / height, height / innerHeight];
+  })"""
 SIZE = "() => watched.querySelector('.xtick text').getBoundingClientRect().height"
 
 
@@ -156,6 +170,23 @@ def test_a_map_of_another_text_ends_with_its_cells(show, app_url):
         walk(page, f"{app_url}/attention_maps?preset=small&map_text={text}")
         frames(page, 9)  # Plotly makes room for its labels in several steps
         assert page.locator(".js-plotly-plot").nth(1).evaluate(ENDS) == [[-0.5, n - 0.5]] * 2
+
+
+@pytest.mark.parametrize("path", ["attention_maps?preset=small", "trained_heads", "compare"])
+def test_a_map_is_as_large_as_its_column_and_the_window_let_it(show, path):
+    page = show(path)
+    everything(page)
+    for width, height in ((1920, 1080), (1440, 900), (1280, 720)):
+        resized(page, {"width": width, "height": height})
+        maps = until(page, lambda: page.evaluate(ROOM), lambda found: all(map(_fills, found)))
+        assert maps
+        assert all(map(_fills, maps)), (width, maps)
+
+
+def _fills(room: tuple[float, float, float]) -> bool:
+    """Tell whether a map leaves no empty sides, unless it is over half as high as the window."""
+    across, down, of_window = room
+    return down > 0.55 and (across > 0.8 or of_window > 0.55)
 
 
 def test_full_screen_enlarges_words_and_escape_leaves_it(chart):
