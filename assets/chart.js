@@ -92,6 +92,8 @@ class Chart {
     this.host.setAttribute("aria-label", data.alt);
     this.host.style.setProperty("--height", `${data.figure.layout.height}px`);
     this.room();
+    // The room that Python kept for it is its own from now on.
+    Object.assign(this.host.closest(".stElementContainer").style, { height: "auto", flexBasis: "auto", overflow: "visible" });
     this.draw();
   }
 

@@ -48,3 +48,14 @@ def test_a_browser_that_has_it_is_told_so_and_nothing_else_is_touched(app):
         _, headers, body = app.get(path, **GZIP)
         assert "Content-Encoding" not in headers
         assert b'<div id="root">' in body
+
+
+def test_a_page_that_was_kept_is_not_taken_for_the_same_after_its_styles_changed(app):
+    """The front end's file stays as it is where only the app's sheet in it is another."""
+    page = {"Accept": "text/html"}
+    status, headers, body = app.get("/", **page)
+    assert (status, body.count(b"<style>")) == (200, 1)
+    assert not {"etag", "last-modified"} & {name.lower() for name in headers}
+    kept = {"If-Modified-Since": "Fri, 01 Jan 2100 00:00:00 GMT", "If-None-Match": "*"}
+    for name, value in kept.items():
+        assert app.get("/", **page, **{name: value})[0::2] == (200, body)

@@ -6,6 +6,19 @@ from playwright.sync_api import expect
 from tests.browser.waiting import door, frames, settle
 
 STYLED = "UpdateLayoutTree"  # the browser's name of it
+# Where the title, the number and the chart have stood, frame by frame, since each was first there.
+STOOD = """addEventListener("DOMContentLoaded", () => {
+  window.stood = { h1: [], ".st-key-lead": [], ".st-key-roof": [] };
+  const look = () => {
+    for (const [selector, places] of Object.entries(stood)) {
+      const box = document.querySelector(`.stMain ${selector}`)?.getBoundingClientRect();
+      const place = selector === ".st-key-roof" ? box?.height : box && `${box.x}, ${box.y}`;
+      if (box && place !== places.at(-1)) places.push(place);
+    }
+    requestAnimationFrame(look);
+  };
+  look();
+})"""
 
 pytestmark = pytest.mark.browser
 
@@ -33,6 +46,15 @@ def test_settings_survive_navigation_back_reload_and_language(show, app_url):
     settle(page)
     expect(chip).to_contain_text("8 个头")
     assert "n_heads=8" in page.url
+
+
+def test_what_is_drawn_first_stands_where_it_stays(browser_page, app_url):
+    browser_page.set_viewport_size({"width": 1280, "height": 720})
+    browser_page.add_init_script(STOOD)
+    browser_page.goto(f"{app_url}/compute")
+    settle(browser_page)
+    stood = browser_page.evaluate("stood")
+    assert [len(places) for places in stood.values()] == [1, 1, 1], stood
 
 
 def test_a_change_styles_no_more_than_the_page_once(show):

@@ -169,17 +169,19 @@ def scores(values: np.ndarray) -> charts.Drawing:
 
 def test_a_changed_number_is_another_figure_and_what_is_kept_stays(built):
     values = np.eye(300, dtype=np.float32)
-    first = json.loads(charts.ready(scores(values), False))
+    first = json.loads(charts.ready(scores(values), False)[0])
     before = json.dumps(first)
     values[255, 1] = 0.25
-    second = json.loads(charts.ready(scores(values), False))
+    second = json.loads(charts.ready(scores(values), False)[0])
     assert len(built) == 2
     assert json.dumps(first) == before != json.dumps(second)
 
 
 def test_a_lecture_has_figures_of_its_own():
-    plain, lower = (json.loads(charts.ready(scores(np.eye(3)), on)) for on in (False, True))
-    assert lower["layout"]["height"] < plain["layout"]["height"]
+    made = [charts.ready(scores(np.eye(3)), on) for on in (False, True)]
+    plain, lower = (height for _, height in made)
+    assert [json.loads(figure)["layout"]["height"] for figure, _ in made] == [plain, lower]
+    assert lower < plain
 
 
 LARGEST = {"preset": "custom", "d_model": "64", "n_heads": "128", "d_head": "8", "d_value": "8"}

@@ -21,7 +21,7 @@ def draw() -> None:
 
     The group of the present page is open, the others say what is behind them.
     """
-    st.markdown("**MLA Explorer**")
+    st.markdown("**MLA Explorer**", unsafe_allow_html=True)  # so it fetches what words wait for
     control("lang", label_visibility="collapsed")
     st.session_state.links = query = story.query_outside()
     story.start_button()

@@ -20,7 +20,7 @@ from ui.settings.rooms import SETTINGS
 from ui.streamlit_internals import is_connected, session_id
 from ui.words.text import safe, t
 
-STYLE, ICON = ASSETS / "style.css", ASSETS / "icon.png"
+ICON = ASSETS / "icon.png"
 
 
 @dataclass
@@ -83,7 +83,6 @@ def _above(page: Page) -> Callable[[], None]:
     visit = visits.begin(page)
     note_uploads(page)
     st.set_page_config(page_title="MLA Explorer", page_icon=str(ICON), layout="wide")
-    st.html(STYLE)
     changed = state.read(page.name) + model.mend() + story.mend(page.name) + page.mend()
     queue.warm_up()
     _bar(page)

@@ -62,7 +62,8 @@ def show(
     """
     name = file.removesuffix(".csv") or key.rpartition(":")[2]
     s = state.settings()
-    figure = orjson.Fragment(ready(drawing, s["lecture"]))
+    made, height = ready(drawing, s["lecture"])
+    figure = orjson.Fragment(made)
     about = {"alt": alt, "file": name, "clicks": clicks, "script": PLOTLY}
     about["press"] = st.session_state.get("press") if clicks else None  # the last that it heard
     about["words"] = [t("figures.full"), t("figures.not_full")]
@@ -76,7 +77,8 @@ def show(
     chart = st.components.v2.component(
         CHART, html=PLACE, js=asset("chart.js"), isolate_styles=False
     )
-    chart(key=key, data=orjson.dumps(about | {"figure": figure}), on_cell_change=cell)
+    room = "content" if s["lecture"] else height  # before it is drawn
+    chart(key=key, data=orjson.dumps(about | {"figure": figure}), height=room, on_cell_change=cell)
     if data:
         download(data, f"{name}.csv", key)
 
@@ -109,12 +111,16 @@ def _same(*drawn: object) -> Hashable:
 
 
 @shared_cache.cached(key=_same)
-def ready(drawing: Drawing, lecture: bool) -> bytes:
-    """Return the figure as JSON, lower in a lecture: whoever sends it again converts nothing."""
+def ready(drawing: Drawing, lecture: bool) -> tuple[bytes, int]:
+    """Return the figure as JSON, lower in a lecture, and its height.
+
+    Whoever sends it again converts nothing.
+    """
     figure = drawing()
     if lecture:
         figure = figures.resized(figure, _lower(figure.spec))
-    return orjson.dumps(figure.to_dict(), option=orjson.OPT_SERIALIZE_NUMPY)
+    made = orjson.dumps(figure.to_dict(), option=orjson.OPT_SERIALIZE_NUMPY)
+    return made, figure.spec["layout"]["height"]
 
 
 def _lower(spec: Mapping[str, Any]) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ui import STATIC
 from ui.server.scripts import FRAME, OF_PAGE, scripts
+from ui.server.styles import ROOT, styled
 from ui.settings.page import HOME
 from ui.settings.shared import LANGUAGES
 from ui.words.text import catalogue
@@ -72,7 +73,7 @@ def document(still: Still, told: dict[str, Any], url: str) -> str:
         url: the copy's address; "" where it is not known.
     """
     up = "../" * still.place.count("/") or "./"
-    text = (STATIC / "index.html").read_text("utf-8")
+    text = styled((STATIC / "index.html").read_text("utf-8"))
     text = re.sub(r"<!--\s*Machine-readable.*?/>", "", text, flags=re.DOTALL)
     text = re.sub(r"<noscript>.*?</noscript>", "", text, flags=re.DOTALL)
     text = re.sub(r"<title>.*?</title>", lambda _: _head(still, url, up), text)
@@ -86,7 +87,7 @@ def document(still: Still, told: dict[str, Any], url: str) -> str:
         for name in scripts(FRAME + OF_PAGE[still.page != HOME])
     )
     text = text.replace('<script type="module"', f'{ours}    <script type="module"', 1)
-    return text.replace('<div id="root"></div>', f'{_body(still, up)}\n    <div id="root"></div>')
+    return text.replace(ROOT, f"{_body(still, up)}\n    {ROOT}")
 
 
 def _head(still: Still, url: str, up: str) -> str:

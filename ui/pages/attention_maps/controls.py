@@ -21,6 +21,8 @@ from ui.parts import reader as who_reads
 from ui.parts import real_layer, real_sentences, trained_layer
 from ui.parts.control import control
 from ui.parts.maps.controls import head_control, text_controls
+from ui.settings import state
+from ui.streamlit_internals import DeltaGenerator
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -54,17 +56,22 @@ def _read_otherwise(model: Model) -> None:
         control("map_run", options=possible, write=_heads_run)
 
 
-def reader() -> None:
-    """Draw who reads, and the text of the app's own real model, in a row above the pictures."""
-    if not real_model.reads():
-        who_reads.choice()
-        return
-    who, text = st.columns([8, 13], gap="medium")
-    with who:
-        who_reads.choice()
-    with text:
-        real_sentences.box(then=at_the_strongest)
-    real_sentences.buttons(EXAMPLES)
+def reader(below: DeltaGenerator | None = None) -> None:
+    """Draw who reads, and the text of the app's own real model.
+
+    Args:
+        below: where they stand in a lecture, whose last row reads the maps, not a box.
+    """
+    with below if below and state.settings()["lecture"] else st.container():
+        if not real_model.reads():
+            who_reads.choice()
+            return
+        who, text = st.columns([8, 13], gap="medium")
+        with who:
+            who_reads.choice()
+        with text:
+            real_sentences.box(then=at_the_strongest)
+        real_sentences.buttons(EXAMPLES)
 
 
 def _own(model: Model) -> None:

@@ -14,7 +14,6 @@ from ui.pages.attention_maps.view import View
 from ui.parts import maps, prose, questions, sections
 from ui.parts.maps import entries
 from ui.parts.questions import Question, among, choice
-from ui.settings import state
 from ui.settings.visit import visit
 from ui.words.numbers import count
 from ui.words.text import t
@@ -56,8 +55,8 @@ def scene() -> View | None:
     with st.container(key="beside"):
         *pictures, side = st.columns(first if view else [16, 5], gap="medium")
     below = st.container()
-    with below if state.settings()["lecture"] else above:  # its last row reads the maps, not a box
-        controls.reader()
+    with above:
+        controls.reader(below)
     with side:
         controls.run()
     if view is None:

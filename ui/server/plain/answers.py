@@ -21,12 +21,14 @@ from ui.server.answers import HTML, answer, is_page, language
 from ui.server.classes.drawing import Asked, draw
 from ui.server.plain.written import written
 from ui.server.scripts import Answer, brings_page, compressed, takes_gzip
+from ui.server.styles import styled
 from ui.settings.page import HOME
 from ui.settings.rooms import PAGES
 from ui.streamlit_internals import ForwardMsg
 from ui.words.text import catalogue
 
 PLAIN = "plain"  # in an address
+OF_FILE = b"accept-encoding", b"if-none-match", b"if-modified-since"  # asked of Streamlit's file
 AT_A_TIME = 2  # as many pages as are run for visitors
 WAY = """<noscript><meta http-equiv="refresh" content="0; url={url}"></noscript>
 <script>
@@ -39,11 +41,12 @@ WAY = """<noscript><meta http-equiv="refresh" content="0; url={url}"></noscript>
 
 
 def with_way(text: str, scope: Scope) -> str:
-    """Return the HTML of the app with the way to its words, in the place of Streamlit's own."""
+    """Return the app's HTML: with its styles, and the way to words in the place of Streamlit's."""
     url = "?" + urlencode([(PLAIN, "1"), *_query(scope)])
     told = json.dumps(url).replace("<", "\\u003c")
     text = re.sub(r"<noscript>.*?</noscript>", "", text, flags=re.DOTALL)
-    return text.replace("<title>", WAY.format(url=html.escape(url), text=told) + "<title>", 1)
+    way = WAY.format(url=html.escape(url), text=told)
+    return styled(text).replace("<title>", f"{way}<title>", 1)
 
 
 def is_plain(scope: Scope) -> bool:
@@ -77,11 +80,13 @@ class Plain:
             async with self._turns:
                 await answer(came.take, 200, await _page(scope), content=HTML)
         else:
-            whole = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
+            whole = [pair for pair in scope["headers"] if pair[0] not in OF_FILE]
             await self._app(scope | {"headers": whole}, receive, came.take)
             if brings_page(came.start):
                 text = with_way(b"".join(came.parts).decode(), scope).encode()
-                MutableHeaders(scope=came.start)["content-length"] = str(len(text))
+                headers = MutableHeaders(scope=came.start)
+                headers["content-length"] = str(len(text))
+                del headers["etag"], headers["last-modified"]  # those of Streamlit's file
                 came.parts = [text]
         if brings_page(came.start) and takes_gzip(scope):
             came = compressed(came)
