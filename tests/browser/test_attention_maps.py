@@ -129,3 +129,15 @@ def test_a_pooled_map_answers_with_the_cell_that_it_shows(show):
 
     page.set_viewport_size(PHONE)
     expect(page.locator(".modebar").first).to_be_hidden()
+
+
+def test_a_sentence_less_mounts_no_chart_anew(show):
+    page = show("attention_maps?preset=trained&map_temperature=1.5")
+    everything(page)
+    said, plots = page.locator(".stMain .stMarkdown"), page.locator(".js-plotly-plot")
+    before = said.count()
+    plots.evaluate_all("all => all.forEach((one) => { one.kept = true; })")
+    page.get_by_role("slider", name="Softmax temperature").press("ArrowLeft")
+    expect(said).to_have_count(before - 1)
+    settle(page)
+    assert plots.evaluate_all("all => all.map((one) => one.kept)") == [True] * 7
