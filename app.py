@@ -30,9 +30,9 @@ else:
             prose.lead(*words.lead(shown), words.look(shown))
             variants.choice(shown)
             scene.draw.show(shown, shown.flow.alt())
-            prose.note(t("scene.look"))
             questions.ask(words.question, shown)
             charts.download(shown.flow.table, "mla_data_flow.csv")
+            prose.note(t("scene.look"))
             doors.doors()
             figures = words.figures(shown)
             with st.container(key="figures"):

@@ -119,8 +119,16 @@ def path_of(page: str, query: dict[str, str]) -> str:
     return f"{'' if page == HOME else page}?{urlencode(query)}".rstrip("?")
 
 
+PAINT_ANEW = "() => { document.body.style.opacity = document.body.style.opacity ? '' : 0.999; }"
+
+
 def differing(*pages: Page) -> tuple | None:
-    """Return where two pages differ by more than what is rounded; None where not a pixel does."""
+    """Return where two pages differ by more than what is rounded; None where not a pixel does.
+
+    Each is painted anew: a box that moved keeps the corners of its first painting.
+    """
+    for page in pages:
+        page.evaluate(PAINT_ANEW)
     shots = [Image.open(io.BytesIO(page.screenshot())).convert("RGB") for page in pages]
     return ImageChops.difference(*shots).point(lambda by: by > ROUNDED).getbbox()
 
