@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.looks import PHONE
+from tests.browser.looks import PHONE, resized
 from tests.browser.waiting import settle, until, walk
 
 pytestmark = pytest.mark.browser
@@ -28,6 +28,25 @@ def lit(page: Page, *wanted: str) -> set[str]:
 
 def place(page: Page, selector: str) -> float:
     return page.locator(selector).first.bounding_box()["y"]
+
+
+def test_its_offer_covers_no_word(show):
+    page = show("compute")  # a long number: its words stand beside it, or below
+    for width, height in ((1280, 720), (1024, 768), (700, 900), (390, 844), (320, 640)):
+        resized(page, {"width": width, "height": height})
+        offer = page.locator(f"{CARD} .first").bounding_box()
+        assert offer["x"] + offer["width"] <= width
+        words = page.locator(f"{LEAD} p, .st-key-look p, h1").all()
+        assert len(words) == 4
+        assert [one.inner_text() for one in words if meet(one.bounding_box(), offer)] == [], width
+
+
+def meet(one: dict[str, float], other: dict[str, float]) -> bool:
+    """Tell whether two boxes lie over each other by more than half a pixel."""
+    return all(
+        min(one[at] + one[size], other[at] + other[size]) - max(one[at], other[at]) > 0.5
+        for at, size in (("x", "width"), ("y", "height"))
+    )
 
 
 def test_a_guess_by_keyboard_moves_nothing_and_is_remembered(show, app_url):
