@@ -1,5 +1,6 @@
 """Bars: a few named amounts beside each other, stacked from their parts or in groups."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -14,6 +15,8 @@ PATTERNS = ("", "/", ".", "x")
 ROLES = (0, 1, 2, 3)
 THOUSAND = 1000
 HEIGHT = 260
+PHONE, LETTER = 340, 7  # pixels: what the narrowest chart has for names, bars and texts; a letter
+BEYOND, ROOM = 1.05, 1.35  # of the longest bar: the axis, and where a short text stands behind it
 EMPTY = "empty"  # the pattern of what there is room for
 EMPTY_BAR = {"color": TRANSPARENT, "line": {"color": MASKED, "width": 2}}
 Sign = Role | tuple[Role, str]
@@ -60,10 +63,12 @@ def bars(
         raise RefusedError("stacked_log")
     amounts = np.asarray(list(parts.values()), dtype=np.float64)
     traces = _traces(names, parts, roles, chosen, axis, limits[0] if log and limits else 0)
+    beyond = BEYOND
     if totals:
         reached = np.nansum(amounts, 0) if stacked else np.nanmax(amounts, 0)
         traces.append(totals_at_ends(reached, totals))
-    ends = _ends(amounts, limits, stacked=stacked, log=log, wide=bool(totals))
+        beyond = _beyond(names, totals, reached)
+    ends = _ends(amounts, limits, beyond, stacked=stacked, log=log)
     alone = np.isnan(amounts).any()
     if not log and not ticks and ends[1] < THOUSAND:
         ticks = ",~g"  # with a prefix a half would be 500m
@@ -167,16 +172,29 @@ def named_rows(names: Sequence[str]) -> dict:
 def _ends(
     amounts: np.ndarray,
     limits: tuple[float, float] | None,
+    beyond: float,
     *,
     stacked: bool,
     log: bool,
-    wide: bool,
 ) -> Sequence[float] | None:
     """Return the ends of the axis: as given, else from 0 to the longest bar and its text."""
     if log:
         return None if limits is None else np.log10(limits).tolist()
     longest = float((amounts.sum(0) if stacked else amounts).max())
-    return limits or (0, (longest or 1.0) * (1.35 if wide else 1.05))
+    return limits or (0, (longest or 1.0) * beyond)
+
+
+def _beyond(names: Sequence[str], totals: Sequence[str], reached: np.ndarray) -> float:
+    """Return how long the axis is to the longest bar, so that a phone cuts no text behind one."""
+    room = PHONE - LETTER * max(map(_letters, names))
+    left = [max(room - LETTER * _letters(total), room / 3) for total in totals]
+    return max(ROOM, float((reached * room / left).max() / (reached.max() or 1)))
+
+
+def _letters(text: str) -> int:
+    """Count the letters of a text's longest line; a Chinese one is as wide as two."""
+    lines = re.split("<br>", re.sub("<(?!br>).*?>", "", text))
+    return max(sum(1 + (letter > "\u2e80") for letter in line) for line in lines)
 
 
 def totals_at_ends(ends: Sequence[float], totals: Sequence[str]) -> dict:

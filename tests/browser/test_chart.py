@@ -4,8 +4,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
+from mla_engine.figures import bars
 from tests.browser.conftest import Show
-from tests.browser.looks import resized
+from tests.browser.looks import PHONE, resized, unreadable
 from tests.browser.waiting import everything, frames, settle, until, walk
 
 PLOT = "document.querySelector('.js-plotly-plot')"
@@ -57,6 +58,9 @@ POINT = """plot => {
   const { xaxis, yaxis } = plot._fullLayout, { x: left, y: top } = plot.getBoundingClientRect();
   const { x, y } = plot.calcdata[0][Math.floor(plot.calcdata[0].length / 2)];
   return [left + xaxis._offset + xaxis.c2p(x), top + yaxis._offset + yaxis.c2p(y)];
+}"""
+OTHER = """({ chart }, figure) => {
+  chart.show(JSON.stringify({ ...JSON.parse(chart.sent), figure }), chart.tell);
 }"""
 SAME = f"() => {PLOT} === window.watched"
 # Of each map of square cells: what is drawn by the chart's width and by its height, and the chart's
@@ -268,3 +272,12 @@ def test_hover_and_focus_stay(chart):
     move(chart, "ArrowLeft")
     expect(plot.locator(".hovertext")).to_have_count(1)
     expect(slider).to_be_focused()
+
+
+def test_a_phone_shows_all_of_a_number_behind_a_bar_with_a_long_name(show):
+    page = show("kv_cache", PHONE)
+    names = ["this model: GQA, 3 KV heads", "本模型：GQA，3 个 KV 头"]
+    figure = bars(names, {"kept": [17_280_000.0, 5_760_000.0]}, totals=["17,280,000", "5,760,000"])
+    page.locator("[role=figure]").first.evaluate(OTHER, figure.to_plotly_json())
+    expect(page.locator(".js-plotly-plot").first).to_contain_text("17,280,000")
+    assert unreadable(page) == []
