@@ -19,6 +19,7 @@ pytestmark = pytest.mark.browser
 WORDS = ("the", "cat", "sees", "the", "dog")
 FRAMED = "p:has-text('(framed'), p:has-text('（加框')"  # above the large map
 LINK = {"preset": "small", "map_text": " ".join(WORDS), **SMALL_SIZES}
+ENDS = "one => [one, one.lastChild].map((each) => each.getBoundingClientRect().bottom)"
 
 
 def attention(temperature: float = 1.0) -> torch.Tensor:
@@ -141,3 +142,12 @@ def test_a_sentence_less_mounts_no_chart_anew(show):
     expect(said).to_have_count(before - 1)
     settle(page)
     assert plots.evaluate_all("all => all.map((one) => one.kept)") == [True] * 7
+
+
+def test_two_panels_keep_the_room_of_two_on_a_phone(show):
+    page = show("attention_maps?preset=small&variant=mha", PHONE)
+    everything(page)
+    place = page.locator(".st-key-place_parts")
+    expect(place.locator(".js-plotly-plot")).to_have_count(2)
+    ends = place.evaluate(ENDS)
+    assert ends[0] == pytest.approx(ends[1], abs=30)

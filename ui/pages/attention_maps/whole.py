@@ -20,7 +20,8 @@ from ui.words.text import t
 
 HEADS_FIRST, WORDS_FIRST = (7, 9, 5), (8, 8, 5)  # the map with its words, where it says most
 LOGITS = ("chart:scores_C", "chart:scores_R", "chart:scores")
-PARTS, NUMBERS, ENTRIES = (570, 570, 2150), (760, 900, 1900), (730, 770, 1330)  # see sections
+PARTS, PANEL = 570, 550  # pixels, as sections asks; a phone has the panels below each other
+NUMBERS, ENTRIES = (760, 900, 1750), (730, 770, 1330)
 QUOTED, OFFERED = (
     12,
     4,
@@ -88,7 +89,9 @@ def _below(view: View) -> None:
         st.subheader(t(f"maps.{kind}_title"), anchor=False)
         sections.later("entries", partial(entries.draw, view.maps), ENTRIES)
     st.subheader(t("maps.parts_title"), anchor=False)
-    sections.later("parts", partial(_parts, view), PARTS, holds=LOGITS)
+    panels = len(view.maps.parts) + 2  # and their sum, and the attention
+    heights = PARTS, PARTS, PANEL * panels
+    sections.later("parts", partial(_parts, view), heights, holds=LOGITS)
     title = words.say(view, "origin_title")
     sections.later("numbers", partial(_numbers, view), NUMBERS, title=title)
 
