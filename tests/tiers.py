@@ -1,9 +1,9 @@
 """The tier of each test file, by its path: tests/tiers.toml read.
 
-python -m tests.tiers check          the files of `make check`
-python -m tests.tiers test           the files of `make test`, those of check among them
-python -m tests.tiers browser        the files of a part of `make test-all`
-python -m tests.tiers touched BASE   the parts that the changes since a commit call for
+python -m tests.tiers check      the files of `make check`
+python -m tests.tiers test       the files of `make test`, those of check among them
+python -m tests.tiers browser    the files of a part of `make test-all`
+python -m tests.tiers left-out   one sentence on what `make test` does not run
 """
 
 import re
