@@ -114,9 +114,15 @@ def test_escape_leaves_when_nothing_else_is_open(app_url, browser_page):
     assert "lecture" not in page.url
 
 
-def test_no_choice_of_a_comparison_is_cut(show):
-    page = show("compare?lecture=1")
+@pytest.mark.parametrize(("path", "width"), [("compare?lecture=1", 1920), ("compare", 1280)])
+def test_no_choice_of_a_comparison_is_cut(show, path, width):
+    page = show(path, {"width": width, "height": 1080})
     choices = page.get_by_role("combobox")
     expect(choices).to_have_count(4)
     cut = "all => all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.value)"
     assert choices.evaluate_all(cut) == []
+
+
+def test_the_table_of_symbols_is_no_wider_than_a_lecture(show):
+    table = show("notation?lecture=1").locator(".st-key-notation_table")
+    assert table.evaluate("one => one.scrollWidth - one.clientWidth") == 0

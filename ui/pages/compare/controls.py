@@ -25,7 +25,7 @@ def sides() -> None:
     with st.container(key="compare_choices"):
         places = st.columns(2, gap="large")
     for place, (letter, name) in zip(places, SIDES.items(), strict=True):
-        key, variant = place.columns((3, 2))
+        key, variant = place.columns((5, 4))
         with key:
             label = t("compare.model", letter=letter)
             control(name, label=label, options=list(models), write=models.__getitem__)
