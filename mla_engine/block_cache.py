@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from mla_engine import budget, checks
-from mla_engine.cache import DTYPES, Cache, Storage
+from mla_engine.cache import Cache, Storage, check_sizes
 from mla_engine.closed_forms import Amount
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase, RefusedError, instance_of
@@ -28,12 +28,17 @@ def per_token(numbers: int, block: int) -> float:
     return whole + rest / block if rest else whole
 
 
+def numbers(rows: Rows) -> int:
+    """Count the numbers in the parts that a cache keeps of a sequence."""
+    return sum(map(math.prod, rows.values()))
+
+
 def amounts(rows: Rows, kinds: Mapping[str, str], dtype_bytes: float) -> dict[str, Amount]:
     """Return what the rows of each kind take; those that `kinds` does not name wait."""
-    numbers = Counter()
+    found = Counter()
     for name, row in rows.items():
-        numbers[kinds.get(name, "waiting")] += math.prod(row)
-    return {kind: Amount(n, n * dtype_bytes) for kind, n in numbers.items()}
+        found[kinds.get(name, "waiting")] += math.prod(row)
+    return {kind: Amount(n, n * dtype_bytes) for kind, n in found.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +73,9 @@ class BlockCache(Cache):
             ValueError: a config of another kind, a bad size, or memory beyond the budget.
         """
         checks.kind("config", config, cls.config_type)
-        checks.whole("batch", batch)
-        checks.choice("dtype", dtype, DTYPES)
+        check_sizes(batch, dtype, capacity=capacity)
         if capacity is not None:
-            checks.whole("capacity", capacity)
-            rows = cls.held_rows(config, capacity).values()
-            of_each = sum(torch.Size(row).numel() for row in rows)
+            of_each = numbers(cls.held_rows(config, capacity))
             lower = Phrase("less_capacity", capacity=capacity, batch=batch)
             budget.require(batch * of_each * dtype.itemsize, instance_of(cls), lower)
         buffers = cls._zeros(config, 0, (batch, dtype, device))

@@ -17,6 +17,15 @@ from mla_engine.refusals import Phrase, RefusedError, instance_of
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
+def check_sizes(batch: int, dtype: torch.dtype, **sizes: int | None) -> None:
+    """Raise ValueError unless a cache can have these sizes; None is one that is not given."""
+    checks.whole("batch", batch)
+    checks.choice("dtype", dtype, DTYPES)
+    for name, size in sizes.items():
+        if size is not None:
+            checks.whole(name, size)
+
+
 @dataclass(eq=False)
 class Storage:
     """Reserved memory, [b, capacity, ...] a name, and how much of it some cache has written."""
@@ -72,10 +81,7 @@ class Cache:
         capacity: int | None,
     ) -> Self:
         batch, dtype, device = place
-        checks.whole("batch", batch)
-        checks.choice("dtype", dtype, DTYPES)
-        if capacity is not None:
-            checks.whole("capacity", capacity)
+        check_sizes(batch, dtype, capacity=capacity)
         elements = sum(torch.Size(row).numel() for row in rows.values())
         needed = batch * (capacity or 0) * elements * dtype.itemsize
         lower = Phrase("less_capacity", capacity=capacity, batch=batch)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from mla_engine import budget, checks
-from mla_engine.cache import DTYPES, Cache, Storage
+from mla_engine.cache import Cache, Storage, check_sizes
 from mla_engine.delta.config import DeltaConfig
 from mla_engine.delta.projections import Tails
 from mla_engine.refusals import Phrase, RefusedError, instance_of
@@ -39,11 +39,7 @@ class DeltaCache(Cache):
             ValueError: a config of another kind, a bad size, or memory beyond the budget.
         """
         checks.kind("config", config, DeltaConfig)
-        checks.whole("batch", batch)
-        checks.choice("dtype", dtype, DTYPES)
-        for name, value in (("capacity", capacity), ("n_kv_heads", n_kv_heads)):
-            if value is not None:
-                checks.whole(name, value)
+        check_sizes(batch, dtype, capacity=capacity, n_kv_heads=n_kv_heads)
         h, k, v = n_kv_heads or config.n_heads, config.d_head, config.d_value
         tail, state = (batch, config.conv_width - 1, h), torch.promote_types(dtype, torch.float32)
         sizes = {"q": (*tail, k), "k": (*tail, k), "v": (*tail, v), "S": (batch, h, k, v)}

@@ -2,10 +2,8 @@
 
 from typing import Self
 
-import torch
 from torch import Tensor
 
-from mla_engine import checks
 from mla_engine.indexed.config import IndexedConfig
 from mla_engine.latent.cache import LatentCache
 
@@ -14,25 +12,11 @@ class IndexedCache(LatentCache):
     """d_latent_kv + d_rope + d_index elements per token; a shared layer keeps no index key."""
 
     kind = "indexed"
+    config_type, wanted = IndexedConfig, None
 
-    @classmethod
-    def empty(
-        cls,
-        config: IndexedConfig,
-        batch: int = 1,
-        dtype: torch.dtype = torch.float32,
-        device: torch.device | str = "cpu",
-        capacity: int | None = None,
-    ) -> Self:
-        """Return an empty cache, as LatentCache.empty does.
-
-        Raises:
-            ValueError: a config of another kind, a bad size, or memory beyond the budget.
-        """
-        checks.kind("config", config, IndexedConfig)
-        d_index = 0 if config.index_shared else config.d_index
-        rows = {"c_KV": (config.d_latent_kv,), "k_R": (config.d_rope,), "k_I": (d_index,)}
-        return cls._reserve(config, rows, (batch, dtype, device), capacity)
+    @staticmethod
+    def _row(config: IndexedConfig) -> dict[str, tuple[int, ...]]:
+        return LatentCache._row(config) | {"k_I": (0 if config.index_shared else config.d_index,)}
 
     @property
     def k_I(self) -> Tensor | None:

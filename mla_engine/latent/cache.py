@@ -15,6 +15,7 @@ class LatentCache(Cache):
     """MLA's cache: d_latent_kv + d_rope elements per token, whatever the number of heads."""
 
     kind = "latent"
+    config_type, wanted = LatentConfig, Phrase("latent_config")
 
     @classmethod
     def empty(
@@ -30,14 +31,12 @@ class LatentCache(Cache):
         Raises:
             ValueError: a config of another kind, a bad size, or memory beyond the budget.
         """
-        checks.kind(
-            "config",
-            config,
-            LatentConfig,
-            Phrase("latent_config"),
-        )
-        rows = {"c_KV": (config.d_latent_kv,), "k_R": (config.d_rope,)}
-        return cls._reserve(config, rows, (batch, dtype, device), capacity)
+        checks.kind("config", config, cls.config_type, cls.wanted)
+        return cls._reserve(config, cls._row(config), (batch, dtype, device), capacity)
+
+    @staticmethod
+    def _row(config: LatentConfig) -> dict[str, tuple[int, ...]]:
+        return {"c_KV": (config.d_latent_kv,), "k_R": (config.d_rope,)}
 
     @property
     def c_KV(self) -> Tensor:

@@ -6,9 +6,8 @@ min(window, s) tokens and min(index_topk, s / pooling) entries. The indexer read
 
 import math
 from dataclasses import replace
-from functools import partial
 
-from mla_engine.block_cache import amounts, per_token
+from mla_engine.block_cache import amounts, numbers, per_token
 from mla_engine.closed_forms import Amount, Costs, Formula, Heads, KeptPart, Shapes, Sizes
 from mla_engine.pooled.cache import held_rows
 from mla_engine.pooled.config import PooledConfig
@@ -53,16 +52,12 @@ def cache_elements(config: PooledConfig, _cache: str, _heads: Heads) -> float:
     return per_token(entry_elements(config), config.pooling) if config.pooling else 0
 
 
-def held(config: PooledConfig, tokens: int) -> int:
-    """Count the numbers that a sequence of so many tokens keeps: window, entries and what waits."""
-    return sum(math.prod(row) for row in held_rows(config, tokens).values())
-
-
 def fixed_bytes(config: PooledConfig, _cache: str, _heads: Heads, dtype_bytes: float) -> float:
     """Return the most numbers beyond those that grow: before the last token of a block."""
     block = max(config.pooling, 1)
     tokens = block * config.window + block - 1
-    return (held(config, tokens) - tokens * cache_elements(config, "pooled", ())) * dtype_bytes
+    grown = tokens * cache_elements(config, "pooled", ())
+    return (numbers(held_rows(config, tokens)) - grown) * dtype_bytes
 
 
 def written(config: PooledConfig) -> str:
@@ -176,14 +171,18 @@ def with_every_key(config: PooledConfig) -> PooledConfig:
     return replace(config, window=MOST, index_topk=config.index_topk and MOST)
 
 
-_formula = partial(Formula, right=lambda config: cache_elements(config, "pooled", ()))
+def _own_cache(config: PooledConfig) -> float:
+    return cache_elements(config, "pooled", ())
+
+
 FORMULAS = (
-    _formula(
+    Formula(
         "right",
         r"(d_h + d_I) / m",
         "(d<sub>h</sub>+d<sub>I</sub>)/m",
         "DeepSeek-V4, section 2.3",
-        lambda config: cache_elements(config, "pooled", ()),
+        numbers=_own_cache,
+        right=_own_cache,
     ),
 )
 COSTS = Costs(
@@ -194,7 +193,7 @@ COSTS = Costs(
     read=read,
     fixed_bytes=fixed_bytes,
     stored=stored,
-    held=lambda config, _cache, _heads, tokens: held(config, tokens),
+    held=lambda config, _cache, _heads, tokens: numbers(held_rows(config, tokens)),
     parts=parts,
     rows=rows,
     steady=steady,

@@ -8,7 +8,7 @@ import math
 from dataclasses import replace
 from functools import partial
 
-from mla_engine.block_cache import amounts, per_token
+from mla_engine.block_cache import amounts, numbers, per_token
 from mla_engine.closed_forms import Amount, Costs, Formula, Heads, KeptPart, Shapes, Sizes
 from mla_engine.indexed import costs as indexed
 from mla_engine.latent import costs as latent
@@ -38,16 +38,11 @@ def cache_elements(config: PooledIndexConfig, _cache: str, heads: Heads) -> floa
     return latent.cache_elements(config, "latent", heads) + index_elements(config)
 
 
-def held(config: PooledIndexConfig, tokens: int) -> int:
-    """Numbers that a sequence of so many tokens keeps: latents, index keys and what waits."""
-    return sum(math.prod(row) for row in held_rows(config, tokens).values())
-
-
 def fixed_bytes(config: PooledIndexConfig, _cache: str, heads: Heads, dtype_bytes: float) -> float:
     """Return the most numbers beyond those that grow: before the last token of a block."""
     tokens = config.pooling - 1
     grown = tokens * cache_elements(config, "pooled_index", heads)
-    return (held(config, tokens) - grown) * dtype_bytes
+    return (numbers(held_rows(config, tokens)) - grown) * dtype_bytes
 
 
 def written(config: PooledIndexConfig) -> str:
@@ -188,7 +183,7 @@ COSTS = Costs(
     read=read,
     fixed_bytes=fixed_bytes,
     stored=stored,
-    held=lambda config, _cache, _heads, tokens: held(config, tokens),
+    held=lambda config, _cache, _heads, tokens: numbers(held_rows(config, tokens)),
     parts=parts,
     rows=rows,
     steady=steady,
