@@ -8,8 +8,7 @@ processor time. Goals: what a page needs of a new sentence within 1.5 s, and the
 another layer within 0.4 s. Where the clock times of transformers' forward lie further apart than
 a quarter of their median, no ratio of the clock is given, and that of processor time decides. Also:
 its plain forward beside ours without a trace, words of generation, the scores of all heads on fresh
-texts and as an atlas, and the memory held and at the peak. Written to
-benchmarks/results/real_model.json.
+texts, and the memory held and at the peak. Written to benchmarks/results/real_model.json.
 """
 
 import argparse
@@ -32,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 from mla_engine.language_model import generate  # noqa: E402 - found by the path
 from mla_engine.language_model.reading import layer_of, read  # noqa: E402
 from mla_engine.language_model.real import RealModel, load_real  # noqa: E402
-from mla_engine.language_model.text_heads import atlas, repeat_scores, sentence_scores  # noqa: E402
+from mla_engine.language_model.text_heads import repeat_scores, sentence_scores  # noqa: E402
 
 FOLDER = ROOT / "models" / "smollm2-135m-instruct"
 RESULTS = ROOT / "benchmarks" / "results" / "real_model.json"
@@ -80,7 +79,7 @@ def ours(model: RealModel, ids: Callable[[int], torch.Tensor]) -> Sides:
         sentence_scores(found)
         layer_of(model, found, number % model.config.n_layers)
 
-    held, fresh = read(model, ids(0)), repeat_scores(model)
+    held = read(model, ids(0))
     return {
         "a new sentence": sentence,
         "read": lambda number: read(model, ids(number)),
@@ -88,7 +87,6 @@ def ours(model: RealModel, ids: Callable[[int], torch.Tensor]) -> Sides:
         "logits alone": lambda number: model.logits(ids(number)),
         f"{WORDS} words": lambda number: [*generate(model, ids(number), WORDS)],
         "scores on fresh texts": lambda number: repeat_scores(model, seed=number),
-        "atlas": lambda _number: atlas(fresh, sentence_scores(held)),
     }
 
 

@@ -6,7 +6,6 @@ of a text (Xiao et al., arXiv 2309.17453), so no other kind counts that as a key
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,16 +15,7 @@ from mla_engine.language_model.heads import HeadScores
 from mla_engine.language_model.model import LanguageModel
 from mla_engine.language_model.reading import Reading, by_turns, check_held
 
-__all__ = [
-    "KINDS",
-    "Head",
-    "atlas",
-    "looks_in",
-    "repeat_scores",
-    "repeats",
-    "scores",
-    "sentence_scores",
-]
+__all__ = ["KINDS", "looks_in", "repeat_scores", "repeats", "scores", "sentence_scores"]
 
 KINDS = ("previous", "induction", "same", "first")
 """The kinds, by their keys.
@@ -71,40 +61,6 @@ def repeats(n_words: int, count: int = REPEATS, seed: int = 0, length: int = LEN
     generator = torch.Generator().manual_seed(seed)
     drawn = [torch.randperm(n_words, generator=generator)[:length] for _ in range(count)]
     return torch.stack(drawn).repeat(1, 2)
-
-
-class Head(NamedTuple):
-    """One head in an atlas: its scores by kind, and the kind that it is named after, if any.
-
-    Attributes:
-        layer: counted from 0.
-        head: counted from 0.
-        fresh: on texts that return; of every kind.
-        here: on the sentence; of the kinds that it has.
-        fresh_name: the kind of its highest score on fresh texts, from THRESHOLD on.
-        here_name: the same on the sentence.
-    """
-
-    layer: int
-    head: int
-    fresh: dict[str, float]
-    here: dict[str, float]
-    fresh_name: str | None
-    here_name: str | None
-
-
-def atlas(fresh: HeadScores, here: HeadScores) -> tuple[tuple[Head, ...], ...]:
-    """Return what each head does, layers x heads, by fresh texts and here, in a sentence."""
-    names = fresh.names(), here.names()
-    layers, heads, _ = fresh.table.shape
-
-    def one(layer: int, head: int) -> Head:
-        found = [
-            dict(zip(of.kinds, of.table[layer, head].tolist(), strict=True)) for of in (fresh, here)
-        ]
-        return Head(layer, head, *found, *(of[layer][head] for of in names))
-
-    return tuple(tuple(one(layer, head) for head in range(heads)) for layer in range(layers))
 
 
 def scores(texts: Tensor, layers: Iterable[Tensor]) -> HeadScores:

@@ -67,10 +67,6 @@ class Seen:
         return [f"{e.type}: {e.message}" for e in self.of("exception")] + self.notes
 
     @property
-    def alerts(self):
-        return [alert.body for alert in self.of("alert")]
-
-    @property
     def widgets(self):
         """Kind and widget of all that have an id."""
         inner = [(e.WhichOneof("type"), e) for e in self.elements.values()]

@@ -3,12 +3,10 @@
 import pytest
 import torch
 
-from mla_engine.language_model.heads import THRESHOLD
 from mla_engine.language_model.reading import read
 from mla_engine.language_model.real import load_real
 from mla_engine.language_model.text_heads import (
     KINDS,
-    atlas,
     repeat_scores,
     repeats,
     sentence_scores,
@@ -73,23 +71,6 @@ def test_kinds_that_a_sentence_has_no_place_for_have_no_score(model):
 def test_fresh_texts_are_scored_by_what_their_maps_say(model):
     texts = repeats(len(model.config.words), count=2, seed=5)
     holds(repeat_scores(model, count=2, seed=5), texts.tolist())
-
-
-def test_an_atlas_has_both_scores_of_every_head(model):
-    texts = repeats(len(model.config.words), count=1, seed=5)
-    fresh, here = repeat_scores(model, count=1, seed=5), [TOKENS]
-    found = atlas(fresh, sentence_scores(read(model, torch.tensor(here))))
-    assert [[(one.layer, one.head) for one in row] for row in found] == [
-        [(layer, head) for head in range(6)] for layer in range(2)
-    ]
-    for kind in KINDS:
-        for said, of in (("fresh", texts.tolist()), ("here", here)):
-            table = torch.tensor([[getattr(one, said)[kind] for one in row] for row in found])
-            torch.testing.assert_close(table.double(), counted(kind, of)[0], atol=1e-6, rtol=0)
-    for one in (one for row in found for one in row):
-        for scores, name in ((one.fresh, one.fresh_name), (one.here, one.here_name)):
-            best = max(scores, key=scores.get)
-            assert name == (best if scores[best] >= THRESHOLD else None)
 
 
 def test_a_fresh_text_says_each_of_its_tokens_twice():
