@@ -167,19 +167,10 @@
   };
   const keyOf = (id) => id.split("-").slice(2).join("-");
 
-  class Replay extends EventTarget {
+  class Replay extends StandIn {
     constructor() {
       super();
-      Object.assign(this, { readyState: 0, binaryType: "arraybuffer", bufferedAmount: 0, turn: 0 });
-      ready.then((index) => {
-        Object.assign(this, { index, readyState: 1 });
-        this.dispatchEvent(new Event("open"));
-      }, () => {});
-    }
-
-    close() {
-      this.readyState = 3;
-      this.dispatchEvent(new CloseEvent("close", { code: 1000, wasClean: true }));
+      ready.then((index) => this.open({ index, turn: 0 }), () => {});
     }
 
     send(bytes) {

@@ -12,3 +12,17 @@ function standIn(root, Made) {
   Object.assign(window.WebSocket, { CONNECTING: 0, OPEN: 1, CLOSING: 2, CLOSED: 3 });
   return Socket;
 }
+
+class StandIn extends EventTarget { // such a socket, but for what it answers
+  readyState = 0; binaryType = "arraybuffer"; bufferedAmount = 0;
+
+  open(more) {
+    Object.assign(this, { readyState: 1 }, more);
+    this.dispatchEvent(new Event("open"));
+  }
+
+  close() {
+    this.readyState = 3;
+    this.dispatchEvent(new CloseEvent("close", { code: 1000, wasClean: true }));
+  }
+}
