@@ -34,8 +34,12 @@ def product(equation: str, x: Tensor, weight: Tensor) -> Tensor:
 
 
 def _parts(size: int) -> int:
-    """Return how many equal parts of an axis the threads share; one thread takes it whole."""
-    return math.gcd(size, PARTS) if torch.get_num_threads() > 1 else 1
+    """Return how many equal parts of an axis the threads share; one thread takes it whole.
+
+    A graph that is compiled may run with any number of them, and gets the parts.
+    """
+    several = torch.compiler.is_compiling() or torch.get_num_threads() > 1
+    return math.gcd(size, PARTS) if several else 1
 
 
 def against_shared(q: Tensor, keys: Tensor) -> Tensor:
