@@ -160,13 +160,14 @@ def own_saved(llama: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def own_model(models: Path, own_saved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Put it where the app's own real model lies; another file has another one lie there."""
+    """Put it where the app's own real model lies; another file has another one lie there.
+
+    What the app keeps of it stays for the next test: its keys know when the files were written.
+    """
     monkeypatch.setattr("ui.engine.real_model.NAMES", OWN)
-    shared_cache.clear()
     shutil.copytree(own_saved, models / OWN[0])
     yield str(models / OWN[0])
     shutil.rmtree(models / "models")
-    shared_cache.clear()
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ import pytest
 from tests.ui.conftest import OWN
 from tests.ui.controls import control, controls, link, pressed
 from tests.ui.screen import clicked, component, statement
-from ui.engine import shared_cache
 from ui.pages.attention_maps.sentences import EXAMPLES
 
 PAGE, OTHER, WITHOUT = "pages/attention_maps.py", "pages/real_models.py", "pages/rope.py"
@@ -38,10 +37,8 @@ def real(app) -> bool:
 def arriving(models, own_saved, monkeypatch):
     """Return what puts the app's own model to its place, as a server does once it is made."""
     monkeypatch.setattr("ui.engine.real_model.NAMES", OWN)
-    shared_cache.clear()
     yield lambda: shutil.copytree(own_saved, models / OWN[0])
     shutil.rmtree(models / "models", ignore_errors=True)
-    shared_cache.clear()
 
 
 def test_a_page_opens_with_it(opened, own_model):

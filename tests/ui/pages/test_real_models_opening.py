@@ -11,7 +11,7 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from tests.ui.controls import controls
 from tests.ui.screen import charts, clicked, component, plain, said, statement
-from ui.engine import real_layer, real_model, shared_cache
+from ui.engine import real_layer, real_model
 from ui.pages.real_models.sentences import EXAMPLES
 
 PAGE, OTHER = "pages/real_models.py", "pages/rope.py"
@@ -174,4 +174,3 @@ def test_it_opens_in_full_when_it_has_come(opened, models, own_saved, monkeypatc
         assert not app.query_params.keys() & OPENED.settings.keys()
     finally:
         shutil.rmtree(models / "models")
-        shared_cache.clear()  # of a model that lay there
