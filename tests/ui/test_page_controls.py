@@ -64,8 +64,9 @@ def test_a_control_changes_what_is_shown_and_its_own_setting_alone(page):
     for parameters in [given for name, given in VIEWS if name == page]:
         at = open_page(PAGES[page].file, **parameters)
         found = {name: one.type for name, one in controls(at).items() if name not in tried}
-        for name in [name for name, kind in found.items() if not kind.startswith("text")]:
-            at = open_page(PAGES[page].file, **parameters)
+        turnable = [name for name, kind in found.items() if not kind.startswith("text")]
+        for place, name in enumerate(turnable):
+            at = open_page(PAGES[page].file, **parameters) if place else at
             before, was = shown(at), link(at)
             widget = controls(at)[name]
             widget.set_value(turned(widget, name)).run()
