@@ -47,7 +47,7 @@ real-model: .venv/ready  ## fetch SmolLM2-135M into models/ (93 MB; on disk 271,
 heal-real: .venv/ready  ## make MLA of that model, teach it, and measure it (OPTIONS='--pieces 8')
 	@OMP_NUM_THREADS=1 $(BIN)/python -m training.heal $(OPTIONS)
 
-screenshots: tools .venv/ready-to-test  ## take the README's pictures, one a page
+screenshots: tools .venv/ready-to-test real-model  ## take the README's pictures, one a page
 	@$(BIN)/python benchmarks/screenshots.py
 
 train: .venv/ready  ## train the small models and measure them (OPTIONS='--only mla-0')

@@ -8,19 +8,17 @@ import itertools
 import sys
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from mla_engine.checkpoints import build_demo  # noqa: E402 - found by the path
-from ui.frame.rooms import PAGES  # noqa: E402
+from ui.frame.rooms import PAGES  # noqa: E402 - found by the path
 from ui.handout.browser import FLAGS, PATIENCE_MILLISECONDS, chromium_path, server, settle  # noqa: E402
-from ui.parts.real_layer import DEMO  # noqa: E402
 from ui.settings.page import HOME  # noqa: E402
 
 README_SIZE = (1920, 1080)
-STATES = {"real_models": f"&source={DEMO}&layer=2&map_head=6"}  # what a page shows, if not its own
 EVERY = itertools.product(((1920, 1080), (390, 844)), ("light", "dark"), ("en", "zh"))
 
 
@@ -33,14 +31,16 @@ def take(page: Page, address: str, file: Path, *, whole: bool = False) -> None:
         page.set_viewport_size({"width": page.viewport_size["width"], "height": min(height, 6000)})
         settle(page)
     page.screenshot(path=file)
+    if not whole:  # for the README, in 256 colours that keep the rare ones: a third as large
+        options = {"method": Image.Quantize.MAXCOVERAGE, "kmeans": 1, "dither": Image.Dither.NONE}
+        with Image.open(file) as picture:
+            picture.convert("RGB").quantize(**options).save(file, optimize=True)
     print(file)
 
 
 def addresses(lang: str) -> dict[str, str]:
     """Return the address of every page, below the app's own, where its picture is taken."""
-    return {
-        name: f"/{'' if name == HOME else name}?lang={lang}{STATES.get(name, '')}" for name in PAGES
-    }
+    return {name: f"/{'' if name == HOME else name}?lang={lang}" for name in PAGES}
 
 
 def main() -> None:
@@ -48,14 +48,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", type=Path, metavar="FOLDER", help="every size, theme, language")
     folder = parser.parse_args().all
-    if not (ROOT / DEMO).exists():
-        build_demo(ROOT / DEMO)
     with server(ROOT / "app.py") as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
         views = EVERY if folder else [(README_SIZE, "light", "en")]
         for (width, height), scheme, lang in views:
             size = {"width": width, "height": height}
-            page = browser.new_page(viewport=size, color_scheme=scheme)
+            options = {"color_scheme": scheme, "reduced_motion": "reduce"}  # no opening midway
+            page = browser.new_page(viewport=size, **options)
             page.set_default_timeout(PATIENCE_MILLISECONDS)
             for name, address in addresses(lang).items():
                 picture = f"{name}-{width}-{scheme}-{lang}.png" if folder else f"{name}.png"
