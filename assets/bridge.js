@@ -73,6 +73,7 @@ function startClicker() {
     if (clicker.moves && document.mlaStep?.(step)) return; // a picture of assets/motion.js
     const focus = document.activeElement;
     if (focus && focus.tagName === "INPUT") focus.blur(); // a text box hands over what was typed
+    else document.mlaAhead?.(step); // a step of assets/worked_example.js
     const last = clicker.waiting.length - 1;
     if (clicker.waiting[last] * step > 0) clicker.waiting[last] += step;
     else clicker.waiting.push(step);

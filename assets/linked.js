@@ -65,9 +65,10 @@ class Links {
   }
 
   tie() {
-    document.querySelectorAll(".katex-html .mord:not([data-tensor])").forEach((node) => {
+    document.querySelectorAll(".katex-html .mord").forEach((node) => { // another formula keeps its nodes
       const code = this.read(node);
       if (code in this.roles) node.dataset.tensor = code;
+      else delete node.dataset.tensor;
     });
     document.querySelectorAll(".js-plotly-plot").forEach((plot) => this.boxes(plot));
     this.stops();

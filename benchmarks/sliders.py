@@ -10,7 +10,7 @@ of a bare page, which changes as many charts as that of the page does, of the sa
 as many series of as many random numbers; at most 4. Both in one headless Chromium, in turns.
 
 Where a chart goes along with the slider before the server has heard, its first change is told, too;
-and so is the frame of a map's cell, from the press of the mouse.
+and so are the frame of a map's cell, from the press of the mouse, and a step of the worked example.
 """
 
 import argparse
@@ -177,6 +177,18 @@ def framed(browser: Browser, url: str, changes: int) -> dict[str, object]:
     return {"page": "attention_maps", "slider": "a cell", "changes": len(found)} | at_once(found)
 
 
+def stepped(browser: Browser, url: str, changes: int) -> dict[str, object]:
+    """The row of the worked example's steps: a clicker's keys, on and back by turns."""
+    with opened(browser, f"{url}/worked_example?lang=en") as page:
+        page.evaluate(f"{WATCH}; sliderWatch.part = '.st-key-we_stage'")
+        taken = []
+        for n in range(changes + 2):  # the first two warm it up
+            page.keyboard.press(("PageDown", "PageUp")[n % 2])
+            taken.append(over(page))
+    found = [one for one in taken[2:] if one]
+    return {"page": "worked_example", "slider": "a step", "changes": len(found)} | at_once(found)
+
+
 def in_turns(way: list[str], *sides: tuple[Page, Locator]) -> list[list[list[Taken]]]:
     """Time each press on both sides, by turns: the same presses on one, then on the other."""
     length = -(-len(way) // TURNS)
@@ -207,6 +219,8 @@ def main() -> int:
             print(rows[-1], flush=True)
         if "attention_maps" in given.pages:
             rows.append(framed(browser, app.url, given.changes))
+        if "worked_example" in given.pages:
+            rows.append(stepped(browser, app.url, given.changes))
         browser.close()
     report("sliders", rows, goals=GOALS, at_once=AT_ONCE, most_spread=MOST_SPREAD, window=WINDOW)
     told = [(row.get(f"{kind} ratio", 0), goal) for row in rows for kind, goal in GOALS.items()]

@@ -11,7 +11,7 @@ from ui.words.text import t
 with page.frame(PAGE) as frame:
     prose.title(t("worked_example.title"))
     here = view()
-    step.listen()
+    step.listen(here)
     prose.lead(*step.lead(here))
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom"):
         step.choose(here)
@@ -19,7 +19,7 @@ with page.frame(PAGE) as frame:
     with st.container(key="we_stage", gap="xsmall"):
         st.subheader(step.heading(here), anchor=False)
         st.container(key="we_formula").latex(here.step.formula, width="content")
-        board.draw(here)
+        st.html(board.row(here))
         written, choices = st.columns([5, 2])
         with written:
             if here.open:

@@ -6,26 +6,39 @@ from playwright.sync_api import Page, expect
 from mla_engine import worked_example
 from mla_engine.worked_example import Step
 from tests.browser.looks import PHONE
-from tests.browser.waiting import settle, walk
+from tests.browser.waiting import settle, until, walk
 
 pytestmark = pytest.mark.browser
 STEPS = worked_example.steps("mla")
+HOLD = """() => {
+  const [send, held] = [WebSocket.prototype.send, []];
+  WebSocket.prototype.send = function (sent) { held.push(() => send.call(this, sent)); };
+  window.release = () => { WebSocket.prototype.send = send; held.forEach((one) => one()); };
+}"""
+READ = """() => ["h3", ".katex-display", ".board", ".written"]
+  .map((part) => [...document.querySelectorAll(`.st-key-we_stage ${part}`)].at(-1))
+  .map((node) => [node.textContent, [...node.querySelectorAll("td")].map((td) => td.className)])"""
+TOP = """(part) => [...document.querySelectorAll(part)].find((node) => node.offsetParent)
+  .getBoundingClientRect().y"""
+TIED = """() => [...document.querySelectorAll(".st-key-we_formula [data-tensor]")]
+  .map((node) => node.dataset.tensor)"""
 
 
 def shown(page: Page, step: Step) -> None:
     """Assert that the result on the screen is the engine's, cell by cell."""
     numbers = [worked_example.show(value) for row in step.result.rows for value in row]
-    expect(page.locator(".matrix.result button")).to_have_text(numbers)
+    expect(page.locator(".matrix.result button:visible")).to_have_text(numbers)
 
 
 def at_step(page: Page, n: int) -> None:
-    """Assert that the heading says step n, and the result is that step's."""
-    expect(page.locator("h3")).to_contain_text(f"{n} of {len(STEPS)}: ")
+    """Assert that the server's heading says step n, and the result is that step's."""
+    settle(page)
+    expect(page.locator("h3:visible")).to_contain_text(f"{n} of {len(STEPS)}: ")
     shown(page, STEPS[n - 1])
 
 
 def top(page: Page, selector: str) -> float:
-    return page.locator(selector).bounding_box()["y"]
+    return page.evaluate(TOP, selector)
 
 
 def test_the_whole_example_by_keyboard_click_language_and_reload(show):
@@ -74,15 +87,50 @@ def test_the_whole_example_by_keyboard_click_language_and_reload(show):
     expect(page.locator(".matrix.printed td")).to_have_text(["0.08≠", "0.02≠"])
 
     page.get_by_text("中文").click()
-    expect(page.locator("h3")).to_contain_text("第 2 步")
+    expect(page.locator("h3:visible")).to_contain_text("第 2 步")
     settle(page)
     page.reload()
     settle(page)
-    expect(page.locator("h3")).to_contain_text("第 2 步")
+    expect(page.locator("h3:visible")).to_contain_text("第 2 步")
     expect(written).to_contain_text(STEPS[1].terms(1, 0))
     shown(page, STEPS[1])
     assert "we_step=2" in page.url
     assert "we_row=2" in page.url
+
+
+def test_a_step_is_shown_before_the_server_has_heard_of_it(show):
+    page = show("worked_example?we_variant=mha&we_printed=1&lang=en")
+    formula = page.locator(".st-key-we_formula")
+    steps, ahead = worked_example.steps("mha_completed"), page.locator(".ahead")
+    for step in steps[1:]:
+        page.evaluate(HOLD)
+        page.get_by_role("button", name="Next").click()
+        expect(ahead).to_have_count(4)
+        shown(page, step)
+        before = page.evaluate(READ), formula.screenshot()
+        page.evaluate("release()")
+        expect(ahead).to_have_count(0)
+        settle(page)
+        assert (page.evaluate(READ), formula.screenshot()) == before
+    tied = page.evaluate(TIED)
+    page.evaluate(HOLD)
+    page.get_by_role("button", name="First").click()
+    shown(page, steps[0])
+    expect(ahead).to_have_count(0)  # no answer came
+    shown(page, steps[-1])
+    page.evaluate("release()")
+    settle(page)
+    for _ in range(3):
+        page.keyboard.press("PageDown")
+    shown(page, steps[3])
+    settle(page)
+    shown(page, steps[3])
+    page.reload()
+    settle(page)
+    shown(page, steps[3])
+    walk(page, page.url.replace("we_step=4", f"we_step={len(steps)}"))
+    opened = until(page, lambda: page.evaluate(TIED), lambda found: found == tied)
+    assert opened == tied, "a formula's letters keep the names of another's"
 
 
 def test_formula_matrices_terms_and_choices_stand_above_the_fold(app_url, browser_page):
@@ -113,10 +161,11 @@ def test_edit_stays_after_reload_and_fits_a_phone(show, app_url):
     box = page.get_by_label("W_UK (4 × 2)")
     box.fill("1 0; 0 1; 1/3 1; 0 0.5")
     box.press("PageDown")  # a single line steps and keeps what was typed
-    expect(page.locator("h3")).to_contain_text("6 of 22")
+    expect(page.locator("h3:visible")).to_contain_text("6 of 22")
     page.keyboard.press("PageUp")
     inputs = {"W_UK": worked_example.read("W_UK", "1 0;0 1;1/3 1;0 1/2")}
     changed = worked_example.steps("mla", inputs)
+    settle(page)
     shown(page, changed[4])
 
     box.fill("1 0; 0 z")
@@ -124,6 +173,7 @@ def test_edit_stays_after_reload_and_fits_a_phone(show, app_url):
     error = page.get_by_test_id("stAlert")
     expect(error).to_contain_text("W_UK has 2 rows, row 1 with 2 numbers; write 4 rows")
     shown(page, changed[4])
+    settle(page)
     page.reload()
     settle(page)
     shown(page, changed[4])

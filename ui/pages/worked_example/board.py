@@ -125,8 +125,8 @@ def printed(step: Step, chosen: tuple[int, int]) -> str:
     return _figure("printed", "", caption, _table(step.result.shape, step.axes, cell))
 
 
-def draw(here: View) -> None:
-    """Draw the step in a row: operands, result, and the source's figures if they are asked for."""
+def row(here: View) -> str:
+    """Return the step in a row: operands, result, and the source's figures if asked for."""
     step, chosen = here.step, here.chosen
     used = step.used(*chosen)
     operands = [
@@ -139,7 +139,7 @@ def draw(here: View) -> None:
     ]
     between = f'<span class="sign">{step.sign}</span>'
     equal = f'<span class="sign">{"=" if len(operands) > 1 else "→"}</span>'
-    st.html(
+    return (
         f'<div class="board">{between.join(operands)}{equal}'
         f"{result(step, chosen, here.open)}{printed(step, chosen) if here.compares else ''}</div>"
     )

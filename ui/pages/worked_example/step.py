@@ -1,13 +1,16 @@
 """The step that is shown: the ways to it and to a cell of its result, and what is said of them."""
 
 import re
+from dataclasses import replace
 from functools import partial
 
+import orjson
 import streamlit as st
 
 from mla_engine import worked_example
 from mla_engine.worked_example import show
-from ui import asset
+from ui import SCRIPTS, asset
+from ui.pages.worked_example import board
 from ui.pages.worked_example import view as views
 from ui.pages.worked_example.board import name_html
 from ui.pages.worked_example.view import View
@@ -17,6 +20,7 @@ from ui.settings import state
 from ui.words.numbers import digits, printed
 from ui.words.text import listed, named, sentences, t
 
+KATEX = next(SCRIPTS.glob("rehype-katex.*.js")).name  # which draws the page's formula
 OF_THE_SOURCE = {"from_printed", "one_key", "k_R_is_cached"}  # notes
 
 
@@ -94,16 +98,34 @@ def choose_what_is_shown() -> None:
     control("we_printed", help=t("worked_example.compare_help"))
 
 
-def listen() -> None:
-    """Take clicks on cells of the result, and the keys of a clicker."""
+def listen(here: View) -> None:
+    """Take clicks on cells of the result, and the keys of a clicker; give the browser all steps."""
 
     def on_cell() -> None:
         row, column = map(int, st.session_state["we_clicks"]["cell"].split(","))
         state.change(we_row=row, we_column=column)
 
     bridge.listen("we_keys", on_step=views.move)
-    clicks = st.components.v2.component("cell_clicks", js=asset("cell_clicks.js"))
-    clicks(key="we_clicks", on_cell_change=on_cell)
+    clicks = st.components.v2.component("worked_example", js=asset("worked_example.js"))
+    clicks(key="we_clicks", data=_ahead(here), on_cell_change=on_cell)
+
+
+def _ahead(here: View) -> bytes:
+    """Return what the browser shows of each step at its first cell before the server has heard."""
+    if not here.goes_ahead:
+        return orjson.dumps({"steps": []})
+    of = (here.variant, *here.inputs.items(), here.compares, here.language)
+    held = st.session_state.setdefault("we_ahead", {})
+    if of not in held:
+        steps = [_shown(replace(here, place=n, chosen=(0, 0))) for n in range(len(here.steps))]
+        held.clear()
+        held[of] = orjson.dumps({"steps": steps, "script": KATEX})
+    return held[of]
+
+
+def _shown(here: View) -> dict[str, str]:
+    step = {"heading": heading(here), "formula": here.step.formula}
+    return step | {"board": board.row(here), "written": written_out(here)}
 
 
 def heading(here: View) -> str:
@@ -131,8 +153,9 @@ def written_out(here: View) -> str:
     cell = named(f"{name_html(here.step.name)}[{row + 1}, {column + 1}]", "")
     compared = f'<p class="compare {here.verdict}">{_compared(here)}</p>' if here.compares else ""
     return (
-        f'<div class="written"><p class="terms"><span class="place">{cell.strip()}</span> '
-        f"{_terms(here)}</p>{compared}<p>{_remarks(here)}</p></div>"
+        f'<div class="written" data-step="{here.place + 1}"><p class="terms">'
+        f'<span class="place">{cell.strip()}</span> {_terms(here)}</p>'
+        f"{compared}<p>{_remarks(here)}</p></div>"
     )
 
 

@@ -11,6 +11,7 @@ from ui.engine import example
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import Setting, flag, one_of, whole
+from ui.settings.server import server
 from ui.words.text import t
 
 CHOICE = "segmented_control"
@@ -46,6 +47,8 @@ class View:
         stage: how much is asked of the reader, one of `exercises.STAGES`.
         open: whether the step that is shown is asked, and not answered yet.
         language: of the reader.
+        goes_ahead: whether the browser shows a step before the server has heard that it is wanted;
+            not where steps are asked, in the story (it has its own keys), or in a copy of the site.
     """
 
     variant: str
@@ -57,6 +60,7 @@ class View:
     stage: str
     open: bool
     language: str
+    goes_ahead: bool
 
     @property
     def step(self) -> Step:
@@ -101,7 +105,8 @@ def view() -> View:
     if is_open and not steps[place].is_number(*chosen):
         chosen = exercises.last_number(steps[place])
     compares = s["we_printed"] and not is_open
-    return View(variant, boxes, steps, place, chosen, compares, stage, is_open, s["lang"])
+    ahead = stage == "given" and not s["stop"] and not server().recorded
+    return View(variant, boxes, steps, place, chosen, compares, stage, is_open, s["lang"], ahead)
 
 
 def answered() -> dict[tuple[str, str], str]:
