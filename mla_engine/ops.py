@@ -36,10 +36,10 @@ def product(equation: str, x: Tensor, weight: Tensor) -> Tensor:
 def _parts(size: int) -> int:
     """Return how many equal parts of an axis the threads share; one thread takes it whole.
 
-    A graph that is compiled may run with any number of them, and gets the parts.
+    So does a graph that is compiled, which cannot ask how many threads will run it.
     """
-    several = torch.compiler.is_compiling() or torch.get_num_threads() > 1
-    return math.gcd(size, PARTS) if several else 1
+    whole = torch.compiler.is_compiling() or torch.get_num_threads() == 1
+    return 1 if whole else math.gcd(size, PARTS)
 
 
 def against_shared(q: Tensor, keys: Tensor) -> Tensor:
