@@ -1,4 +1,4 @@
-"""Whether the small real model is on its way, in a corner, or damaged, above the title."""
+"""The small real model on its way is told in a corner, a damaged one above the title."""
 
 import streamlit as st
 
