@@ -58,7 +58,7 @@ class Waiting {
       if (this.wanted.has(this.sends.get(place).name)) return true;
       return bottom > -beyond && top < window.innerHeight + beyond;
     };
-    const here = (place) => this.sends.get(place).page === location.pathname; // not being left
+    const here = (place) => place.isConnected && this.sends.get(place).page === location.pathname; // not being left
     const places = [...this.sends.keys()].filter(here);
     const order = (a, b) => (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1);
     const last = places.sort(order).findLastIndex(near);

@@ -4,11 +4,21 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.looks import PHONE
-from tests.browser.waiting import door, everything, frames, settle
+from tests.browser.waiting import door, everything, frames, settle, until
 
 pytestmark = pytest.mark.browser
 PLOTS = ".js-plotly-plot"
 PLACES = ".waits"
+HEARD = "document.mlaSections?.sends.size"  # places whose buttons do something
+GONE = """() => {
+  const waiting = document.mlaSections, place = document.createElement("div");
+  const asked = [];
+  for (const one of waiting.sends.values()) one.send = () => asked.push(one.name);
+  waiting.add(place, "gone", () => asked.push("gone"));
+  waiting.look();
+  waiting.sends.delete(place);
+  return asked;
+}"""
 PLACED_AGAIN = """() => {
   const waiting = document.mlaSections;
   for (const [place, { name, send }] of [...waiting.sends]) {
@@ -64,6 +74,14 @@ def test_no_section_asks_on_a_page_that_is_being_left(show):
     expect(page.locator(PLACES)).to_have_count(0)
 
 
+def test_a_place_that_has_left_the_page_asks_for_none(show):
+    """It has no room, and would be near; React tells of its leaving a little later."""
+    page = show("absorption?lecture=1", {"width": 1280, "height": 720})
+    expect(page.locator(PLACES).nth(1)).to_be_attached()
+    settle(page)
+    assert page.evaluate(GONE) == []
+
+
 def test_no_section_asks_between_a_link_and_its_page(show):
     """Else Streamlit, while it has not begun, joins both requests into one for the page of now."""
     page = show("absorption", {"width": 1280, "height": 300})
@@ -79,6 +97,8 @@ def test_its_button_and_paper_ask_for_a_section(show, app_url):
     page = show("compute?lang=zh", {"width": 1280, "height": 720})
     places = page.locator(PLACES)
     expect(places.first).to_be_attached()
+    settle(page)
+    until(page, lambda: page.evaluate(HEARD) == places.count())
     page.get_by_role("button", name="显示本节").last.evaluate("button => button.click()")
     page.evaluate(PLACED_AGAIN)  # as by a run of the whole page: what was asked for stays so
     expect(places).to_have_count(0)

@@ -130,6 +130,11 @@ def test_a_step_is_shown_before_the_server_has_heard_of_it(show):
     assert page.evaluate(PRESSES) == before + 3
     shown(page, steps[3])
     settle(page)
+    expect(ahead).to_have_count(0)
+    shown(page, steps[3])
+    page.reload()
+    settle(page)
+    shown(page, steps[3])
     walk(page, page.url.split("&we_step=")[0] + f"&we_step={len(steps)}")
     opened = until(page, lambda: page.evaluate(TIED), lambda found: found == tied)
     assert opened == tied, "a formula's letters keep the names of another's"

@@ -17,7 +17,9 @@ from tests.browser.shifts import SHIFTS, WATCH
 from ui.handout.browser import SETTLED
 
 Found = TypeVar("Found")
-ANSWERED = f"() => !window.unanswered && ({SETTLED})()"
+# A clicker's presses wait for the answer to the one before, and a little longer.
+PRESSED = "document.mlaClicker?.send && document.mlaClicker.waiting.length"
+ANSWERED = f"() => !window.unanswered && !({PRESSED}) && ({SETTLED})()"
 WHY = """() => ({
   unanswered: window.unanswered, asked: window.asked, fonts: document.fonts.status,
   ...document.querySelector("[data-testid=stApp]")?.dataset,
