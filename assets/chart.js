@@ -1,7 +1,9 @@
 // A chart: drawn once by Plotly, the library that Streamlit ships, and then changed in place, so that
-// hover and focus stay. Python sends the figure; its colours are those of the page. The frame of a cell
-// goes with a click, and the line of a slider with the hand, before the server has heard: where its
-// answer is the same picture, nothing is drawn again.
+// hover and focus stay. Python sends the figure; its colours are those of the page. A chart far from the
+// window is drawn when the reader comes near, or for paper. The frame of a cell goes with a click, and the
+// line of a slider with the hand, before the server has heard: where its answer is the same picture,
+// nothing is drawn again.
+const NEAR = "125% 0px"; // beyond the window: a press of the clicker goes about as far
 const FULL = {
   width: 512, height: 512, // an arrow to each corner
   path: "M0 0h190v60H60v130H0zM322 0h190v190h-60V60H322zM0 322h60v130h130v60H0zM452 322h60v190H322v-60h130z",
@@ -77,6 +79,15 @@ class Chart {
     this.host = host;
     this.sized = new ResizeObserver(() => this.size());
     this.sized.observe(host);
+    this.near = false;
+    const root = host.closest("[data-testid=stMain]");
+    this.nearby = new IntersectionObserver((seen) => this.come(seen.at(-1).isIntersecting), { root, rootMargin: NEAR });
+    this.nearby.observe(host);
+  }
+
+  come(near) {
+    this.near = near;
+    if (near) this.draw();
   }
 
   show(sent, tell, late = false) {
@@ -99,6 +110,8 @@ class Chart {
 
   // Once for all that came meanwhile; where there is no room yet, when there is.
   async draw() {
+    this.host.toggleAttribute("data-far", !this.near);
+    if (!this.near) return;
     const Plotly = (this.Plotly ??= await load(this.data.script));
     if (!this.waits || !this.host.isConnected || !this.host.clientWidth) return;
     this.waits = false;
@@ -168,7 +181,7 @@ class Chart {
   }
 
   size() {
-    if (!this.Plotly || this.waits) return void this.draw();
+    if (!this.plot || this.waits) return void this.draw();
     const { width, height } = this.fit;
     const fit = this.host.clientWidth ? this.fitted() : this.fit;
     if (fit.width !== width || fit.height !== height) this.Plotly.relayout(this.plot, fit);
@@ -216,6 +229,8 @@ new MutationObserver((records) => { // a slider's hand is somewhere else
   }
 }).observe(document.body, { subtree: true, attributeFilter: ["aria-valuetext"] });
 
+addEventListener("beforeprint", () => charts.forEach((chart) => chart.come(true)));
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const host = parentElement.querySelector("[role=figure]");
   const chart = (host.chart ??= new Chart(host));
@@ -225,6 +240,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     charts.delete(chart);
     clearTimeout(chart.late);
     chart.sized.disconnect();
+    chart.nearby.disconnect();
     chart.end();
   };
 }

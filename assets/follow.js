@@ -141,8 +141,8 @@
 
     send(bytes) { // the page as it is led; a reader who pressed something is told why it goes back
       if (new Uint8Array(bytes.buffer ?? bytes, bytes.byteOffset ?? 0, 1)[0] !== RERUN) return;
-      if (!this.asked || !shown?.waits) show(); // a section that waits comes by itself
-      if (this.asked && navigator.userActivation?.isActive && !shown?.waits) document.mlaClass?.led();
+      show();
+      if (this.asked && navigator.userActivation?.isActive) document.mlaClass?.led();
       this.asked = true;
     }
   }

@@ -1,21 +1,19 @@
 """Absorption: the order of multiplication, the merged matrices, and what must not be merged."""
 
-from functools import partial
-
 import streamlit as st
 
 from ui.frame import page
 from ui.pages.absorption import PAGE, brackets, merged, merges, rounding
 from ui.pages.absorption import view as absorption
-from ui.parts import prose, questions, sections, trained_layer
+from ui.parts import prose, questions, trained_layer
 from ui.parts.control import control
 from ui.words.text import t
 
 SECTIONS = {
-    "merged": (merged.section, (760, 760, 1900)),
-    "rounding": (rounding.section, (960, 1000, 2300)),
-    "heads_in_one": (merges.heads_in_one, (800, 800, 2000)),
-    "past_the_norm": (merges.past_the_norm, (600, 600, 1300)),
+    "merged": merged.section,
+    "rounding": rounding.section,
+    "heads_in_one": merges.heads_in_one,
+    "past_the_norm": merges.past_the_norm,
 }
 
 with page.frame(PAGE) as frame:
@@ -48,8 +46,9 @@ with page.frame(PAGE) as frame:
                 prose.say(said)
         if view.model.trained is not None:  # it reads a sentence of the reader's
             trained_layer.sentence()
-        for name, (section, heights) in SECTIONS.items():
+        for name, section in SECTIONS.items():
             st.subheader(t(f"absorption.section_{name}"), anchor=False)
-            sections.later(name, partial(section, view), heights, holds=(f"absorption:{name}",))
+            with prose.refusals():
+                section(view)
 
     frame.view = view

@@ -1,14 +1,12 @@
 """After MLA: what makes a cache small, over published models, and what is stored against read."""
 
-from functools import partial
-
 import streamlit as st
 
 from mla_engine.model_caches import MODELS
 from ui.frame import page
 from ui.pages.after_mla import PAGE, factors, printed, reading
 from ui.pages.after_mla.view import view
-from ui.parts import prose, sections
+from ui.parts import prose
 from ui.parts.control import control
 from ui.words.numbers import count
 from ui.words.text import t
@@ -45,10 +43,12 @@ with page.frame(PAGE) as frame:
         with picture:
             reading.draw(shown)
         st.subheader(t("after_mla.section_printed"), anchor=False)
-        sections.later("printed_formulas", printed.draw, (1250, 1250, 1300))
+        with prose.refusals():
+            printed.draw()
         st.subheader(t("after_mla.section_every"), anchor=False)
         prose.say(t("after_mla.every_words", n=count(len(MODELS))))
-        sections.later("every_cache", partial(reading.every, shown), (420, 420, 420))
+        with prose.refusals():
+            reading.every(shown)
         with st.expander(t("after_mla.sources")):
             prose.say(factors.source(shown))
     frame.view = shown

@@ -1,13 +1,11 @@
 """Compute: what every variant and form costs, on which side of a device's ridge, and from where."""
 
-from functools import partial
-
 import streamlit as st
 
 from ui.frame import page
 from ui.pages.compute import PAGE, after, crossings, measuring, roof
 from ui.pages.compute.view import controls, view
-from ui.parts import prose, questions, sections, ways
+from ui.parts import prose, questions, ways
 from ui.settings import state
 from ui.words.text import t
 
@@ -37,15 +35,18 @@ with page.frame(PAGE) as frame:
         prose.say(ways.assumed(shown.model, shown.latent))
 
         st.subheader(t("compute.bytes_title"), anchor=False)
-        sections.later("bytes", partial(roof.bytes_moved, shown), (500, 500, 560))
-        turns = partial(crossings.turns, shown)
-        sections.later("turns", turns, (680, 680, 1400), title=t("compute.expand_title"))
-        choosing = partial(after.choosing, shown)
-        sections.later("choosing", choosing, (620, 620, 780), title=t("compute.choosing_title"))
+        with prose.refusals():
+            roof.bytes_moved(shown)
+        with prose.refusals():
+            crossings.turns(shown)
+        with st.container(key="place_choosing"), prose.refusals():
+            after.choosing(shown)
         st.subheader(t("compute.products_title"), anchor=False)
-        sections.later("products", partial(after.products, shown), (640, 640, 640))
+        with prose.refusals():
+            after.products(shown)
         st.subheader(t("compute.over_title"), anchor=False)
-        sections.later("over", partial(after.over_contexts, shown), (1040, 1040, 1100))
+        with st.container(key="place_over"), prose.refusals():
+            after.over_contexts(shown)
 
         st.subheader(t("compute.measure_title"), anchor=False)
         prose.say(t("compute.measure_look"))

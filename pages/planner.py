@@ -1,13 +1,11 @@
 """Planner: how many sequences GPUs can serve, how fast at best, and what limits them."""
 
-from functools import partial
-
 import streamlit as st
 
 from ui.frame import page
 from ui.pages.planner import PAGE, controls, engine_log, headline, lines, memory
 from ui.pages.planner.view import unsized, view
-from ui.parts import prose, questions, sections
+from ui.parts import prose, questions
 from ui.words.text import t
 
 with page.frame(PAGE) as frame:
@@ -41,11 +39,11 @@ with page.frame(PAGE) as frame:
                     prose.say(sentence)
             with st.container(key="planner_report", horizontal=True):
                 memory.report(shown)
-        heights = lines.heights(shown)
         parts = {"speed": lines.speed, "contexts": lines.contexts, "crossing": lines.crossing}
         for name, draw in parts.items():
             st.subheader(t(f"planner.section_{name}"), anchor=False)
-            sections.later(f"plan_{name}", partial(draw, shown), heights[name])
+            with prose.refusals():
+                draw(shown)
         with st.expander(t("planner.assumed")):
             for sentence in memory.assumed(shown):
                 prose.say(sentence)

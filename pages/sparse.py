@@ -1,13 +1,11 @@
 """Sparse attention: a small indexer scores every key, and few are read."""
 
-from functools import partial
-
 import streamlit as st
 
 from ui.frame import page
 from ui.pages.sparse import PAGE, answers, keys, published
 from ui.pages.sparse.view import view
-from ui.parts import prose, questions, sections
+from ui.parts import prose, questions
 from ui.parts.control import control
 from ui.words.text import t
 
@@ -49,5 +47,6 @@ with page.frame(PAGE) as frame:
             with picture:
                 prose.refused(refusal)
         st.subheader(t("sparse.section_published"), anchor=False)
-        sections.later("published", partial(published.draw, shown), (560, 560, 700))
+        with prose.refusals():
+            published.draw(shown)
     frame.view = shown

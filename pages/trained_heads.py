@@ -1,14 +1,13 @@
 """Heads: what those of a real model do, or what breaks in a trained one without some of them."""
 
-from functools import partial
-
 import streamlit as st
 
 from ui.engine import real_layer, real_model
 from ui.frame import page
 from ui.pages.trained_heads import PAGE, answers, head_map, heads, real, training
 from ui.pages.trained_heads.view import view
-from ui.parts import prose, reader, sections
+from ui.parts import prose, reader
+from ui.settings.visit import is_watched
 from ui.words.text import t
 
 with page.frame(PAGE) as frame:
@@ -54,10 +53,12 @@ with page.frame(PAGE) as frame:
                     answers.draw(shown)
                     heads.draw(shown)
                 st.subheader(t("trained_heads.section_map"), anchor=False)
-                sections.later("head_map", partial(head_map.draw, shown), (620, 620, 900))
+                with prose.refusals():
+                    head_map.draw(shown)
                 if len(shown.steps) > 1:
                     st.subheader(t("trained_heads.section_training"), anchor=False)
-                    sections.later("training", partial(training.draw, shown), (380, 380, 760))
+                    with prose.refusals():
+                        training.draw(shown)
     frame.view = whole or shown
-if shown and sections.watched():
+if shown and is_watched():
     answers.ahead(shown)

@@ -147,7 +147,7 @@ def test_a_sentence_less_mounts_no_chart_anew(show):
 def test_two_panels_keep_the_room_of_two_on_a_phone(show):
     page = show("attention_maps?preset=small&variant=mha", PHONE)
     everything(page)
-    place = page.locator(".st-key-place_parts")
+    place = page.locator(".st-key-logits")
     expect(place.locator(".js-plotly-plot")).to_have_count(2)
     ends = place.evaluate(ENDS)
     assert ends[0] == pytest.approx(ends[1], abs=30)

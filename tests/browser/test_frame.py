@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.looks import PHONE
 from tests.browser.waiting import door, frames, settle
 
 STYLED = "UpdateLayoutTree"  # the browser's name of it
@@ -74,3 +75,20 @@ def test_a_change_styles_no_more_than_the_page_once(show):
         frames(page, 1)
     counts = [one["args"].get("elementCount", 0) for one in styled if one["name"] == STYLED]
     assert 0 < sum(counts) < page.locator("*").count(), counts
+
+
+def test_on_a_phone_the_navigation_closes_and_controls_stand_by_their_picture(show):
+    page = show("kv_cache", PHONE)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    way = door(page, "Absorption")
+    expect(way).to_be_in_viewport()
+    way.click()
+    page.wait_for_url("**/absorption**")
+    expect(way).not_to_be_in_viewport()
+    settle(page)
+    parts = ("absorption-brackets", "ab_queries-en", "absorption-adds")
+    tops = [page.locator(f".st-key-{part}").bounding_box()["y"] for part in parts]
+    assert tops == sorted(tops)
+    chip, menu = (page.locator(f".st-key-{key}").bounding_box() for key in ("model_chip", "menu"))
+    assert chip["x"] + chip["width"] <= menu["x"]
+    assert menu["x"] + menu["width"] <= 390

@@ -84,9 +84,9 @@ class Follower:
         self.kept = shown
         return page | {"messages": messages}
 
-    def at(self, page: str, *, whole: bool = False) -> dict:
-        """Return the drawing of a page that comes; `whole` once nothing of it waits."""
-        while (found := self.next()).get("page") != page or (whole and found["waits"]):
+    def at(self, page: str) -> dict:
+        """Return the drawing of a page that comes."""
+        while (found := self.next()).get("page") != page:
             pass
         return found
 
@@ -144,7 +144,7 @@ def runs(app: App) -> int:
 def test_a_step_is_run_once_and_shows_what_a_session_of_its_own_shows(app, room):
     with room.follower(root=ROOT) as first, room.follower(root=ROOT) as second:
         for one in (first, second):
-            one.at(HOME, whole=True)
+            one.at(HOME)
         for page, query in PLACES[1:]:
             before = runs(app)
             room.lead(page, query)
@@ -152,7 +152,7 @@ def test_a_step_is_run_once_and_shows_what_a_session_of_its_own_shows(app, room)
             assert screen(second.at(page)["messages"]) == screen(shown["messages"])
             for one in (first, second):
                 if shown["waits"]:
-                    one.at(page, whole=True)
+                    one.at(page)
             assert runs(app) == before + 1 + shown["waits"], page
             asked = "&".join(f"{n}={v}" for n, v in (query | {"room": room.code}).items())
             with Alone(app.url) as alone:
@@ -166,7 +166,7 @@ def test_a_step_is_run_once_and_shows_what_a_session_of_its_own_shows(app, room)
 def test_who_comes_late_or_again_is_not_drawn_for_again(app, room):
     room.lead("attention_maps")
     with room.follower() as first:
-        whole = first.at("attention_maps", whole=True)
+        whole = first.at("attention_maps")
         before = runs(app)
         with room.follower() as late:
             shown = late.at("attention_maps")

@@ -81,12 +81,6 @@ def shipped_models() -> Iterator[Path]:
 
 
 @pytest.fixture
-def unscrolled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the sections below the first screen undrawn, as for a reader who has not scrolled."""
-    monkeypatch.setattr("ui.parts.sections.watched", lambda: True)
-
-
-@pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> list[figures.Figure]:
     """Return a list that collects every figure that is built."""
     made: list[figures.Figure] = []

@@ -107,7 +107,6 @@ def metric(at: AppTest, label: str) -> float:
     return amount(next(w.value for w in at.metric if w.label == label))
 
 
-@pytest.mark.usefixtures("unscrolled")
 @pytest.mark.parametrize("name", MODELS)
 def test_cache_parameters_and_ratio(opened, name):
     """Overview, comparison, decode page and glossary."""

@@ -7,7 +7,6 @@ from tests.ui.test_charts import CHANGED
 from ui.frame.rooms import PAGES
 
 
-@pytest.mark.usefixtures("unscrolled")
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_opens_with_its_title_and_its_chart(opened, page):
     at = opened(PAGES[page].file)

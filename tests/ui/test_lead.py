@@ -5,7 +5,6 @@ import pytest
 from tests.ui.screen import lead
 from ui.frame.rooms import PAGES
 
-pytestmark = pytest.mark.usefixtures("unscrolled")
 LITE = {"preset": "deepseek-v2-lite"}
 HEADS, WIDTH, LATENT, ROTARY = 16, 128, 512, 64  # V2-Lite's: keys and values are equally wide
 CACHED, MHA = LATENT + ROTARY, 2 * HEADS * WIDTH

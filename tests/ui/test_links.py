@@ -90,7 +90,6 @@ def test_a_contradiction_opens_with_the_nearest_state_and_says_so(
     assert not at.warning, "it is said once"
 
 
-@pytest.mark.usefixtures("unscrolled")
 @pytest.mark.parametrize(
     ("page", "kind"),
     [

@@ -27,7 +27,6 @@ import pytest
 from tests.sampling import covering
 from tests.ui.screen import lead
 
-pytestmark = pytest.mark.usefixtures("unscrolled")
 OLD = json.loads(Path(__file__).with_name("old_links.json").read_text("utf-8"))
 NOW = {
     "preset": "trained",

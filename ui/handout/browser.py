@@ -28,7 +28,7 @@ SETTLED = """() => {
     && at("stApp").dataset.testScriptState === "notRunning"
     && !at("stSkeleton") && !at("stAppSkeleton") && document.fonts.status === "loaded"
     && [...document.querySelectorAll("[data-testid=stPlotlyChart]")].every(
-      (chart) => !shown(chart) || chart.querySelector(".main-svg"))
+      (chart) => !shown(chart) || "far" in chart.dataset || chart.querySelector(".main-svg"))
     && !document.getAnimations().some(moves);
   if (!document.unchanged) {
     document.unchanged = { frames: 0 };

@@ -36,7 +36,6 @@ FROM_WHOLE = ("latent", "weights")  # at their full size these are the model its
 SAME = 128  # numbers that heads averaged to one keep
 TICKS = (32, 128, 256, 384)  # sizes whose numbers a phone has room for
 HEIGHT = 460
-HEIGHTS = (1150, 1200, 2100)  # of the section: wide, narrow, a phone
 
 
 def settings(page: str) -> dict[str, Setting]:

@@ -2,6 +2,8 @@
 
 import html
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from time import monotonic
 
@@ -73,6 +75,15 @@ def refused(error: ValueError) -> None:
     if isinstance(error, FullError) and not visit().busy:
         visit().busy = True
         _again()
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Draw in the place of a section the `ValueError` that refuses it."""
+    try:
+        yield
+    except ValueError as refusal:
+        refused(refusal)
 
 
 def _again() -> None:

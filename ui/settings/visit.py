@@ -11,6 +11,7 @@ import streamlit as st
 
 from mla_engine.lazy import LazyModule
 from ui.settings.page import Page
+from ui.settings.server import server
 from ui.streamlit_internals import DeltaGenerator, current_run
 
 pd = LazyModule("pandas")
@@ -79,6 +80,11 @@ def visit() -> Visit:
 def is_plain() -> bool:
     """Tell whether the page is drawn for a reader without scripts, who presses nothing."""
     return PLAIN in st.context.headers
+
+
+def is_watched() -> bool:
+    """Tell whether a browser shows the page; in a test of it, or for a copy, nobody scrolls."""
+    return bool(st.context.headers) and not server().recorded and not is_plain()
 
 
 class _Answered(threading.local):

@@ -25,7 +25,7 @@ from mla_engine.language_model.heads import head_scores
 from mla_engine.language_model.texts import TASKS, WORDS
 from tests.ui.screen import Chart, charts, csv, lead, prose
 from ui.pages.trained_heads import run
-from ui.parts import sections
+from ui.settings import visit
 
 PAGE = "pages/trained_heads.py"
 MLA = LatentConfig(d_model=16, n_heads=2, d_head=8, d_latent_kv=6, d_rope=4, latent_norm=True)
@@ -250,13 +250,13 @@ def test_without_a_model_the_page_lives_and_says_so(opened, monkeypatch, tmp_pat
 
 def test_what_the_next_press_may_ask_for_is_there_already(opened, monkeypatch):
     link = {"th_variant": "mla", "th_head": "0.1"}
-    monkeypatch.setattr(sections, "watched", lambda: True)
+    monkeypatch.setattr(visit, "is_watched", lambda: True)
     opened(PAGE, **link)
     ran = []
     monkeypatch.setattr(run, "without", lambda *_: ran.append("head"))
     monkeypatch.setattr(run, "right", lambda *_: ran.append("model"))
     monkeypatch.setattr(run, "uncut", lambda *_: ran.append("scores"))
-    monkeypatch.setattr(sections, "watched", lambda: False)
+    monkeypatch.setattr(visit, "is_watched", lambda: False)
     presses = [{"th_head": "1.0"}, {"th_step": "100"}]
     presses += [{"th_cut": kind} for kind in ("content", "rotary", "rank", "keys")]
     for press in presses:

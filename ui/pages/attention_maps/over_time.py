@@ -1,19 +1,15 @@
 """The page of a layer that keeps a state in the place of keys."""
 
-from functools import partial
-
 import streamlit as st
 
 from ui.pages.attention_maps import controls, tensor
 from ui.pages.attention_maps import view as views
 from ui.pages.attention_maps.view import View
-from ui.parts import prose, sections
+from ui.parts import prose
 from ui.parts.maps import over_time
 from ui.parts.maps.over_time import facts
 from ui.parts.maps.view import Maps
 from ui.words.text import sentences, t
-
-CHANGES, TENSOR = (620, 640, 1300), (720, 720, 800)  # pixels, see sections
 
 
 def scene() -> View | None:
@@ -37,8 +33,10 @@ def scene() -> View | None:
     with state:
         over_time.after(view.maps)
     st.subheader(t("maps.state_title_changes"), anchor=False)
-    sections.later("changes", partial(over_time.changes, view.maps), CHANGES)
-    sections.later("tensor", partial(tensor.draw, view), TENSOR)
+    with prose.refusals():
+        over_time.changes(view.maps)
+    with prose.refusals():
+        tensor.draw(view)
     over_time.listen(view.maps)
     return view
 

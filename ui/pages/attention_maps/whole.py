@@ -1,7 +1,6 @@
 """The page of a text whose maps are run whole: all heads, one in full, and what is below them."""
 
 import html
-from functools import partial
 
 import streamlit as st
 
@@ -11,7 +10,7 @@ from ui.engine import real_model
 from ui.pages.attention_maps import controls, origin, tensor, words
 from ui.pages.attention_maps import view as views
 from ui.pages.attention_maps.view import View
-from ui.parts import maps, prose, questions, sections
+from ui.parts import maps, prose, questions
 from ui.parts.maps import entries
 from ui.parts.questions import Question, among, choice
 from ui.settings.visit import visit
@@ -19,9 +18,6 @@ from ui.words.numbers import count
 from ui.words.text import t
 
 HEADS_FIRST, WORDS_FIRST = (7, 9, 5), (8, 8, 5)  # the map with its words, where it says most
-LOGITS = ("chart:scores_C", "chart:scores_R", "chart:scores")
-PARTS, PANEL = 570, 550  # pixels, as sections asks; a phone has the panels below each other
-NUMBERS, ENTRIES = (760, 900, 1750), (730, 770, 1330)
 QUOTED, OFFERED = (
     12,
     4,
@@ -83,17 +79,17 @@ def scene() -> View | None:
 
 
 def _below(view: View) -> None:
-    """Draw the sections that wait until the reader comes near."""
+    """Draw the sections below the maps."""
     if view.maps.run.entries or view.maps.run.blocks:
         kind = "blocks" if view.maps.run.blocks else "entries"
         st.subheader(t(f"maps.{kind}_title"), anchor=False)
-        sections.later("entries", partial(entries.draw, view.maps), ENTRIES)
+        with prose.refusals():
+            entries.draw(view.maps)
     st.subheader(t("maps.parts_title"), anchor=False)
-    panels = len(view.maps.parts) + 2  # and their sum, and the attention
-    heights = PARTS, PARTS, PANEL * panels
-    sections.later("parts", partial(_parts, view), heights, holds=LOGITS)
-    title = words.say(view, "origin_title")
-    sections.later("numbers", partial(_numbers, view), NUMBERS, title=title)
+    with st.container(key="logits"), prose.refusals():
+        _parts(view)
+    with prose.refusals():
+        _numbers(view)
 
 
 def _parts(view: View) -> None:

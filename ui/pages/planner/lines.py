@@ -74,12 +74,6 @@ def _table(curves: Sequence[Curve], x: str, y: str) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def heights(view: View) -> dict[str, tuple[int, int, int]]:
-    """Return about how high each section is: those without a chart are a line of text."""
-    drawn = {"speed": _rates(view), "contexts": _batches(view), "crossing": view.served.widths}
-    return {name: (520, 520, 560) if found else (60, 60, 100) for name, found in drawn.items()}
-
-
 def speed(view: View) -> None:
     """Draw tokens a second over the batch, up to where memory ends, and the steps in full."""
     if found := _rates(view):

@@ -15,7 +15,6 @@ from secrets import token_hex
 from urllib.parse import urlencode
 from weakref import finalize
 
-from ui.parts import sections
 from ui.settings.page import HOME
 from ui.settings.visit import PLAIN
 from ui.streamlit_internals import (
@@ -34,7 +33,6 @@ APART = {"auto_rerun", "stop_auto_rerun", "page_info_changed", "git_info_changed
 LARGE = 1000  # bytes: a message of more is sent once to who was sent it with the page before
 LEVEL = 3  # of gzip
 LONGEST = 120.0  # seconds for a page
-WAITS = f"-{sections.KEY}"  # in the name of what stands for a section
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,6 @@ class Asked:
         lang: of the browser.
         root: the app's address, as the browser has it.
         moment: drawings of another one are out of date.
-        whole: whether sections are drawn that a reader may come to, or wait.
         plain: whether it is drawn for a reader without scripts.
     """
 
@@ -56,7 +53,6 @@ class Asked:
     lang: str
     root: str
     moment: int
-    whole: bool = False
     plain: bool = False
 
 
@@ -69,7 +65,6 @@ class Drawing:
         asked: the page.
         messages: in order, each as its place, and the rest if it is large.
         files: those that they name, by their places.
-        waits: whether sections wait to be reached.
         passes: whether the page would have run itself again.
     """
 
@@ -77,7 +72,6 @@ class Drawing:
     asked: Asked
     messages: tuple[tuple[bytes, ...], ...]
     files: Mapping[str, str]
-    waits: bool
     passes: bool
     name: str = field(default_factory=partial(token_hex, 8))
     _made: dict[str, bytes] = field(default_factory=dict)
@@ -99,7 +93,6 @@ class Drawing:
             new = {name: body for name, body in self.large().items() if name not in known}
             rows = [[len(first), *map(_name, rest)] for first, *rest in self.messages]
             told = {"name": self.name, "page": self.asked.page, "query": self.address}
-            told["waits"] = self.waits
             told |= {"new": [[name, len(body)] for name, body in new.items()], "messages": rows}
             bodies = [*new.values(), *(first for first, *_ in self.messages)]
             head = f"{json.dumps(told)}\n".encode()
@@ -116,7 +109,7 @@ def _name(body: bytes) -> str:
 
 
 class _Nobody(SessionClient):
-    """A visitor without a browser, who keeps what comes; with headers one who may scroll."""
+    """A visitor without a browser, who keeps what comes."""
 
     cookies, remote_ip = {}, None
 
@@ -148,8 +141,7 @@ async def draw(asked: Asked) -> Drawing:
     Raises:
         TimeoutError: it took longer than any page does.
     """
-    scrolls = () if asked.whole else (("host", "nobody"),)
-    nobody = _Nobody(((PLAIN, "1"),) if asked.plain else scrolls)
+    nobody = _Nobody(((PLAIN, "1"),) if asked.plain else ())
     session = open_session(nobody)
     try:
         message = BackMsg()
@@ -163,9 +155,8 @@ async def draw(asked: Asked) -> Drawing:
         told = kinds.get("page_info_changed")
         address = told.page_info_changed.query_string if told else rerun.query_string
         messages = tuple(_parts(nobody.got))
-        waits = any(WAITS in one.delta.new_element.bidi_component.id for one in nobody.got)
         passes = "auto_rerun" in kinds
-        return Drawing(address, asked, messages, media_files(session), waits, passes)
+        return Drawing(address, asked, messages, media_files(session), passes)
     finally:
         close_session(session)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import orjson
@@ -82,7 +82,7 @@ async def follow(watch: Watch, name: str, said: Hello, receive: Receive, send: S
             elif news != told:
                 await _say(send, text=news.body.decode())
                 told = news
-            wanted = _asked(watch, said, shown)
+            wanted = _asked(watch, said)
             if wanted and not (shown and shown.asked == wanted):
                 drawn = watch.drawing(wanted)
             if drawn and drawn.done() and not drawn.exception() and drawn.result() is not shown:
@@ -110,21 +110,13 @@ async def _say(send: Send, **said: object) -> None:
     await send({"type": "websocket.send", **said})
 
 
-def _asked(watch: Watch, said: Hello, shown: Drawing | None) -> Asked | None:
-    """Return what this browser is to show; None before the lecturer is anywhere.
-
-    What waits below the first picture comes after it, unless it is drawn already.
-    """
+def _asked(watch: Watch, said: Hello) -> Asked | None:
+    """Return what this browser is to show; None before the lecturer is anywhere."""
     if "here" not in watch.room.told:
         return None
     here = orjson.loads(watch.room.told["here"])
     query = tuple((here["query"] | dict(said.own) | {"room": watch.code}).items())
-    first = Asked(here["page"], query, said.lang, said.root, watch.moment)
-    whole = replace(first, whole=True)
-    if shown and (shown.asked == whole or (shown.asked == first and shown.waits)):
-        return whole
-    known = watch.drawings.get(whole)
-    return whole if known and known.done() else first
+    return Asked(here["page"], query, said.lang, said.root, watch.moment)
 
 
 async def _woken(woken: asyncio.Event, gone: asyncio.Task) -> bool:

@@ -111,7 +111,7 @@ async def _page(scope: Scope) -> str:
         "why": say("plain.why").format(again=link(say("plain.again"), name, query)),
         "links": " · ".join(link(say(f"{one}.link"), one, own) for one in PAGES),
     }
-    asked = Asked(name, tuple(query), lang, "", 0, whole=True, plain=True)
+    asked = Asked(name, tuple(query), lang, "", 0, plain=True)
     try:
         messages = [ForwardMsg.FromString(b"".join(one)) for one in (await draw(asked)).messages]
         body = await asyncio.to_thread(written, messages)
