@@ -32,10 +32,20 @@ KINDS = (
 )
 
 
-def check_cache(given: object) -> None:
+def is_cache(given: object) -> bool:
+    """Tell whether it is a cache of transformers, which has layers and takes what is new."""
+    return isinstance(getattr(given, "layers", None), list) and hasattr(given, "update")
+
+
+def check_layers(given: object, name: str) -> None:
+    """Raise CheckpointError unless an input of this name is a cache with layers."""
+    if not is_cache(given):
+        raise CheckpointError("no_cache", name=name, kind=type(given).__name__)
+
+
+def check_cache(given: object, name: str) -> None:
     """Raise CheckpointError unless it is a cache with layers, all of a kind that is read here."""
-    if not isinstance(getattr(given, "layers", None), list):
-        raise CheckpointError("no_cache", kind=type(given).__name__)
+    check_layers(given, name)
     for layer in given.layers:
         _check_layer(layer)
 

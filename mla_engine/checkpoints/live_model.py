@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from inspect import signature
 from typing import Any, NamedTuple
 
 import torch
@@ -18,8 +19,10 @@ from mla_engine.pooled import PooledConfig
 from mla_engine.refusals import Phrase
 from mla_engine.trace import Trace
 
-TAKEN = ("input_ids", "inputs_embeds", "attention_mask", "position_ids", "past_key_values")
-CACHES = ("past_key_values", "cache_params", "layer_past")  # as an attention calls its cache
+CACHE = ("past_key_values", "cache")  # one input, which transformers 5.24 has renamed
+TAKEN = ("input_ids", "inputs_embeds", "attention_mask", "position_ids", *CACHE)
+CACHES = (*CACHE, "cache_params", "layer_past")  # as an attention calls its cache
+NO_CACHE = ("cache_position", "use_cache")
 
 
 class Followed(NamedTuple):
@@ -36,7 +39,8 @@ class Call(NamedTuple):
     h: Tensor  # [b,t,d]
     positions: Tensor | None  # [t] or [b,t]
     mask: Any  # [b,1,t,s], [b,s] or None
-    cache: Any  # the layer of the model's cache, if there is one
+    kept: bool  # whether there is a cache
+    cache: Any  # its layer, if there is one yet
     chosen: Tensor | None  # [b,t,n], the keys that an earlier attention chose; -1: none
 
 
@@ -52,14 +56,16 @@ def trace_module(model: nn.Module, layer: int, inputs: Tensor | Mapping[str, Any
         inputs: token numbers [b,t], what a tokenizer returned, or the hidden states [b,t,d] that
             enter this attention. With tokens the model runs up to this attention and no further.
             Of names `input_ids`, `inputs_embeds`, `attention_mask`, `position_ids` and
-            `past_key_values` are taken: a step with a cache has the keys of the cache before those
-            of its own tokens, of a sliding window the last ones. The cache stays as it is.
+            `past_key_values`, or `cache` for it, are taken: a step with a cache has the keys of
+            the cache before those of its own tokens, of a sliding window the last ones. The cache
+            stays as it is.
 
     Raises:
         CheckpointError: an unknown family, a layer out of range, a model in training mode or
             with quantised weights, an input of another name, padded inputs, a mask or positions
-            that end the order of one text, a cache of fixed size or quantised, inputs that the
-            model cannot run.
+            that end the order of one text, a cache of fixed size or quantised, one that does not
+            reach the attention or reaches it by a name that is not known, inputs that the model
+            cannot run.
         ValueError, MemoryBudgetError: as the layer's `forward` and `decode`.
     """
     checks.kind("inputs", inputs, (Tensor, Mapping), Phrase("model_inputs"))
@@ -161,23 +167,29 @@ class _ReachedError(Exception):
 def _entering(model: nn.Module, module: nn.Module, inputs: Tensor | Mapping[str, Any]) -> Call:
     """Return what enters the attention when the model runs up to it."""
     given = _given(inputs)
-    cache = given.get("past_key_values")
-    if cache is not None:
-        given["past_key_values"] = live_cache.copied(cache, module.layer_idx)
+    name = next((name for name in CACHE if name in given), None)
+    if name:
+        cache = live_cache.copied(given.pop(name), module.layer_idx)
+        given[_takes_as(model, name)] = cache
     device = next(model.parameters()).device
     given = {n: x.to(device) if isinstance(x, Tensor) else x for n, x in given.items()}
     caught: list[Call] = []
 
     def catch(module: nn.Module, args: tuple, named: dict[str, Any]) -> None:
-        caught.append(_call(module, args, named))
+        call = _call(module, args, named)
+        if name and not call.kept:
+            raise CheckpointError("cache_lost", kind=type(module).__name__)
+        caught.append(call)
         raise _ReachedError
 
     handle = module.register_forward_pre_hook(catch, with_kwargs=True)
     try:
         with torch.no_grad():
-            model(**given, use_cache=cache is not None)
+            model(**given, use_cache=name is not None)
     except _ReachedError:
         pass
+    except CheckpointError:
+        raise
     except Exception as error:  # a model has errors of many kinds
         raise CheckpointError("cannot_run", reason=error) from error
     finally:
@@ -194,12 +206,22 @@ def _given(inputs: Tensor | Mapping[str, Any]) -> dict[str, Any]:
     if others := [str(name) for name in given if name not in TAKEN]:
         raise CheckpointError("not_taken", names=", ".join(others), taken=", ".join(TAKEN))
     _check_one_text(given.get("attention_mask"), given.get("position_ids"))
-    if "past_key_values" in given:
-        live_cache.check_cache(given["past_key_values"])
+    caches = [name for name in CACHE if name in given]
+    if len(caches) > 1:
+        raise CheckpointError("two_caches", names=", ".join(caches))
+    for name in caches:
+        live_cache.check_cache(given[name], name)
     return given
 
 
+def _takes_as(model: nn.Module, name: str) -> str:
+    """Return what a model's forward calls its cache, `name` where it names none."""
+    named = signature(model.forward).parameters
+    return next((one for one in CACHES if one in named), name)
+
+
 def _call(module: nn.Module, args: tuple, named: dict[str, Any]) -> Call:
+    named = dict(zip(signature(module.forward).parameters, args, strict=False)) | named
     positions = named.get("position_ids")
     if positions is not None and positions.dim() == 3:  # by time, height and width
         if not bool((positions == positions[0]).all()):
@@ -207,11 +229,38 @@ def _call(module: nn.Module, args: tuple, named: dict[str, Any]) -> Call:
         positions = positions[0]
     if positions is not None and len(positions) == 1:
         positions = positions[0]
-    cache = next((named[name] for name in CACHES if named.get(name) is not None), None)
-    layers = [] if cache is None else cache.layers
+    cache = _cache(module, named)
+    layers = cache.layers if cache is not None else []
     held = layers[module.layer_idx] if module.layer_idx < len(layers) else None
     h = args[0] if args else named["hidden_states"]
-    return Call(h, positions, named.get("attention_mask"), held, named.get("prev_topk_indices"))
+    mask, chosen = named.get("attention_mask"), named.get("prev_topk_indices")
+    return Call(h, positions, mask, cache is not None, held, chosen)
+
+
+def _cache(module: nn.Module, named: Mapping[str, Any]) -> Any:
+    """Return the cache that an attention is called with, None if there is none.
+
+    Raises:
+        CheckpointError: a cache by a name that is not known, or of a kind without layers.
+    """
+    kind = type(module).__name__
+    if others := [name for name, one in named.items() if name not in CACHES and _keeps(name, one)]:
+        raise CheckpointError(
+            "unknown_cache", kind=kind, names=", ".join(others), known=", ".join(CACHES)
+        )
+    name = next((name for name in CACHES if named.get(name) is not None), None)
+    if name is None:
+        return None
+    live_cache.check_layers(named[name], name)
+    return named[name]
+
+
+def _keeps(name: str, given: object) -> bool:
+    """Tell whether an argument is a cache, by what it can do or else by its name."""
+    if live_cache.is_cache(given):
+        return True
+    kept = "cache" in name or "past" in name
+    return kept and name not in NO_CACHE and not isinstance(given, int | None)
 
 
 def _check_one_text(mask: Tensor | None, positions: Tensor | None) -> None:

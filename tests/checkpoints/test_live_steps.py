@@ -3,13 +3,16 @@
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
+from inspect import signature
 
 import pytest
 import torch
-from transformers import Glm5NextTextConfig, StaticCache
+from torch import nn
+from transformers import DynamicCache, Glm5NextTextConfig, StaticCache
 from transformers.models.glm5_next.modeling_glm5_next import Glm5NextTextModel
 
 from mla_engine.checkpoints import CheckpointError, follow_module, trace_module
+from mla_engine.checkpoints.live_model import CACHE
 from tests.checkpoints import pooled_model
 from tests.checkpoints.models import GLM_5_3, MODELS, built, filled
 from tests.engine.samples import relative
@@ -156,3 +159,101 @@ def test_ends_a_generation_that_it_cannot_follow(more, said):
     with pytest.raises(CheckpointError, match=said), follow_module(model, 1, print):
         model.generate(TOKENS[:, :5], max_new_tokens=2, pad_token_id=0, **more)
     assert not modules[1]._forward_pre_hooks
+
+
+def theirs(attention):
+    """What this transformers calls the cache of an attention."""
+    return next(name for name in CACHE if name in signature(attention.forward).parameters)
+
+
+class Renamed(nn.Module):
+    """An attention that calls its cache by another name, as a later transformers does."""
+
+    def __init__(self, own, name):
+        super().__init__()
+        self.own, self.name, self.layer_idx = own, name, own.layer_idx
+
+    def named_parameters(self, *args, **more):
+        return self.own.named_parameters(*args, **more)
+
+    def forward(self, hidden_states, position_embeddings=None, attention_mask=None, **more):
+        more[theirs(self.own)] = more.pop(self.name)
+        return self.own(hidden_states, position_embeddings, attention_mask, **more)
+
+
+@contextmanager
+def renamed(name):
+    """A tiny Llama of which every layer hands its cache over as `name`, and its attentions."""
+    model = deepcopy(built("llama"))
+    for layer in model.model.layers:
+        layer.self_attn = Renamed(layer.self_attn, name)
+
+    def hand(module, args, named):
+        return args, named | {name: named.pop(theirs(module.own))}
+
+    hooks = [
+        layer.self_attn.register_forward_pre_hook(hand, with_kwargs=True)
+        for layer in model.model.layers
+    ]
+    yield model, [layer.self_attn for layer in model.model.layers]
+    for hook in hooks:
+        hook.remove()
+
+
+@pytest.mark.parametrize("given", ["past_key_values", "cache"])
+@pytest.mark.parametrize("name", ["past_key_values", "cache", "cache_params", "layer_past"])
+def test_a_cache_is_read_by_all_of_its_names(name, given):
+    with renamed(name) as (model, modules), recorded(modules) as own:
+        held = model(TOKENS[:, :5], use_cache=True).past_key_values
+        step = {"input_ids": TOKENS[:, 5:7], given: held}
+        trace = trace_module(model, 1, step)
+        assert trace.attention.shape[-2:] == (2, 7)
+        model(TOKENS[:, 5:7], past_key_values=held)
+        check(trace, own[modules[1]][-1])
+        traces = []
+        with follow_module(model, 1, traces.append):
+            model.generate(TOKENS[:, :5], max_new_tokens=2, do_sample=False, pad_token_id=0)
+    assert [trace.attention.shape[-1] for trace in traces] == [5, 6]
+
+
+def test_a_cache_by_a_name_that_is_not_known_is_refused_by_that_name():
+    said = "gets its cache as kept_states, a name that is not known"
+    with renamed("kept_states") as (model, _):
+        held = model(TOKENS[:, :5], use_cache=True).past_key_values
+        with pytest.raises(CheckpointError, match=said):
+            trace_module(model, 1, {"input_ids": TOKENS[:, 5:6], "past_key_values": held})
+        with pytest.raises(CheckpointError, match=said), follow_module(model, 1, print):
+            model(TOKENS[:, 5:6], past_key_values=held)
+
+
+def test_a_cache_that_the_model_loses_on_the_way_is_missed():
+    model, _ = attentions("llama")
+    held = model(TOKENS[:, :5], use_cache=True).past_key_values
+    step = {"input_ids": TOKENS[:, 5:6], "past_key_values": held}
+    forgetful = deepcopy(model)
+    own = forgetful.forward
+    forgetful.forward = lambda input_ids, use_cache, **_: own(input_ids, use_cache=False)
+    with pytest.raises(CheckpointError, match="did not reach LlamaAttention"):
+        trace_module(forgetful, 1, step)
+    with pytest.raises(CheckpointError, match="two names of one input"):
+        trace_module(model, 1, step | {"cache": held})
+
+
+def test_a_model_that_calls_its_own_cache_otherwise_gets_it_by_that_name():
+    model, modules = attentions("llama")
+    later = deepcopy(model)
+    own = later.forward
+
+    def forward(input_ids=None, cache=None, use_cache=None):  # of transformers 5.24
+        return own(input_ids, **{theirs(model): cache}, use_cache=use_cache)
+
+    later.forward = forward
+    held = model(TOKENS[:, :5], use_cache=True).past_key_values
+    for name in ("past_key_values", "cache"):
+        trace = trace_module(later, 1, {"input_ids": TOKENS[:, 5:6], name: held})
+        assert trace.attention.shape[-1] == 6
+    with recorded(modules.values()) as found:
+        model(TOKENS[:, 5:6], past_key_values=held)
+    check(trace, found[modules[1]][-1])
+    empty = {"input_ids": TOKENS[:, :5], "cache": DynamicCache()}
+    assert trace_module(later, 1, empty).attention.shape[-1] == 5
