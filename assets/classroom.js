@@ -3,9 +3,12 @@
 // wait for it: no page runs meanwhile. Questions, answers and their counts go the same way. CSS, which
 // stands before this, is the style of what it draws over the page.
 const SHELF = "mla-class"; // of the browser: the follower's token and answer, for one room
-const TAB = "mla-class-tab"; // of the tab: the lecturer's key, and whether the reader is on their own
+const TAB = "mla-class-tab"; // of the tab: the lecturer's key, whatever class the address names (leading.js)
+const ALONE = "mla-class-alone"; // of the tab: whether the reader is on their own
 const AGAIN = 1000; // milliseconds after which what failed is tried again, up to twice as long
 const PATIENCE = 20000; // for an answer
+const SILENCE = 2500; // after which the reader is told that none comes: a lecturer is answered every second
+const WAIT = 10000; // for which the server holds the question of a reader who is on their own
 const MISSING = 60000; // for which a room that was there may come back
 const LEFT = 3000; // without a page that draws the class: the reader has left it
 const AROUND = ".st-key-waits { bottom: 4.5rem !important; } [data-testid=stMainBlockContainer] { padding-bottom: 6rem; }"; // the bar hides nothing
@@ -52,6 +55,10 @@ class Room {
     this.own = document.mlaFollow?.own ?? (own.code === this.code ? own : { code: this.code });
     const tab = kept(sessionStorage, TAB);
     this.tab = tab.code === this.code ? tab : { code: this.code };
+    this.elsewhere = tab.key && tab.code !== this.code ? tab.code : ""; // this tab leads another class
+    const alone = kept(sessionStorage, ALONE);
+    this.alone = alone.code === this.code && alone.alone;
+    if (this.leads) this.name();
     this.telling = Promise.resolve();
     this.listen();
     this.build();
@@ -63,10 +70,28 @@ class Room {
     return Boolean(this.tab.key);
   }
 
+  get rules() { // what it does moves the class
+    return this.leads && !this.displaced;
+  }
+
+  get displaced() { // another device of the lecturer's leads
+    return Boolean(this.leads && this.room?.leader && this.room.leader !== this.tab.device);
+  }
+
+  // This device by name: a reload keeps it, and a second tab with this one's storage has another.
+  name() {
+    this.tab.device ??= Array.from(crypto.getRandomValues(new Uint8Array(9)), (byte) => byte.toString(36)).join("");
+    keep(sessionStorage, TAB, { ...this.tab, device: undefined });
+  }
+
+  remember() { // for the page after this one in this tab
+    if (this.leads) keep(sessionStorage, TAB, this.state === "ended" ? {} : this.tab);
+  }
+
   // ---- the server
 
   async ask(path, options = {}) {
-    const headers = this.leads ? { "x-class-key": this.tab.key } : this.own.token ? { "x-class-token": this.own.token } : {};
+    const headers = this.leads ? { "x-class-key": this.tab.key, "x-class-device": this.tab.device } : this.own.token ? { "x-class-token": this.own.token } : {};
     this.abort = new AbortController();
     const signal = AbortSignal.any([this.abort.signal, AbortSignal.timeout(PATIENCE)]);
     return fetch(`${this.root()}_class/${this.code}${path}`, { cache: "no-store", ...options, headers: { ...headers, ...options.headers }, signal });
@@ -84,19 +109,21 @@ class Room {
 
   async loop() {
     while (!this.left) {
-      const well = await this.once().catch(() => this.fails("lost"));
+      const well = await this.once().catch(({ name }) => name === "AbortError" || this.fails("lost")); // by wake
       if (!well && !this.left) await Promise.race([pause(AGAIN * (1 + Math.random())), new Promise((now) => { this.hurry = now; })]);
     }
   }
 
   async once() { // whether to go on at once
+    this.due = Date.now() + SILENCE;
     if (!this.leads && !this.own.token) {
-      const joined = await this.post("/join", {});
+      const joined = await this.post("/join", {}).finally(() => this.answered());
       if (!joined.ok) return this.refused(joined);
       this.own = { code: this.code, token: (await joined.json()).token };
       keep(localStorage, SHELF, this.own);
     }
-    const answer = await this.ask("", { headers: { "if-none-match": this.tag } });
+    this.due = Date.now() + SILENCE + (this.leads || !this.tag ? 0 : WAIT);
+    const answer = await this.ask("", { headers: { "if-none-match": this.tag } }).finally(() => this.answered());
     if (answer.status !== 200 && answer.status !== 304) return this.refused(answer);
     const told = answer.status === 200 ? await answer.json() : this.room;
     this.tag = answer.headers.get("etag") ?? this.tag;
@@ -110,12 +137,18 @@ class Room {
     if (why === "stranger") delete this.own.token; // of another room under this code
     else if (why === "no_key") this.stop();
     else if (why === "no_room") return this.missing();
-    return this.fails(why === "room_full" ? "full" : "lost");
+    if (why === "crowd") return false; // many come at once: again in a moment
+    return this.fails(why === "room_full" || why === "address_full" ? "full" : "lost");
+  }
+
+  answered() {
+    this.due = Infinity;
+    if (this.silent) Object.assign(this, { silent: false }).draw();
   }
 
   async missing() { // closed long ago, or lost by its store: its lecturer brings it back
     if (this.leads) {
-      await this.tell({ here: this.data.here });
+      if (!this.displaced) await this.tell({ here: this.data.here });
       return this.fails("lost");
     }
     this.missed ??= Date.now();
@@ -131,8 +164,19 @@ class Room {
 
   take(room) {
     Object.assign(this, { room, state: room.ended ? "ended" : "in", missed: undefined });
-    if (this.leads && this.unsent) this.publish();
+    if (this.leads && room.leader === this.tab.device) this.tab.ruled = true;
+    if (this.rules && this.unsent) this.publish();
     this.draw();
+  }
+
+  async takes() { // this device leads from now on: a second one goes to where the class is
+    const { here } = this.room;
+    const stays = this.tab.ruled || !here || same(here, this.data.here);
+    this.told = this.data.here;
+    const taken = await this.tell(stays ? { takes: true, here: this.told } : { takes: true });
+    if (!taken || stays) return;
+    const query = new URLSearchParams({ ...here.query, lang: this.data.lang, room: this.code });
+    window.location.href = `${this.root()}${here.page === this.data.home ? "" : here.page}?${query}`;
   }
 
   tell(message) { // by the lecturer, one after another
@@ -150,21 +194,20 @@ class Room {
 
   stop() { // the key is not this room's
     this.tab = { code: this.code };
-    keep(sessionStorage, TAB, this.tab);
+    keep(sessionStorage, TAB, {});
   }
 
   // ---- following, or not
 
-  alone(on) {
-    this.tab.alone = on;
-    keep(sessionStorage, TAB, this.tab);
+  back() {
+    keep(sessionStorage, ALONE, {});
     window.location.reload(); // to be a follower's page
   }
 
   hear() { // what follow.js was told
-    const { room, state } = document.mlaFollow;
+    const { room, state, silent, behind } = document.mlaFollow;
     if (!same(this.room?.here, room?.here)) this.pressed = false;
-    Object.assign(this, { room, state });
+    Object.assign(this, { room, state, silent, behind });
     this.draw();
   }
 
@@ -183,6 +226,14 @@ class Room {
     const until = { signal: this.ends.signal, capture: true };
     document.addEventListener("visibilitychange", wake, until);
     window.addEventListener("online", wake, until);
+    window.addEventListener("pagehide", () => this.remember(), until);
+    window.addEventListener("pageshow", () => { if (this.leads) this.name(); }, until);
+    this.due = Infinity;
+    this.watch = setInterval(() => {
+      const late = Date.now() - this.watched > 1000; // the browser itself was busy: it has not heard yet
+      this.watched = Date.now();
+      if (!late && !this.silent && this.watched > this.due) Object.assign(this, { silent: true }).draw();
+    }, 250);
   }
 
   // A page was drawn.
@@ -192,11 +243,11 @@ class Room {
     this.trigger = setTriggerValue;
     if (data.key && this.tab.key !== data.key) {
       this.tab = { code: this.code, key: data.key, fresh: true };
-      keep(sessionStorage, TAB, this.tab);
+      this.name();
     }
     if (this.leads && !data.leads) setTriggerValue("leads", true);
-    if (this.leads && !same(this.told, data.here)) this.publish();
-    if (!this.leads && !this.tab.alone && !document.mlaFollow) window.location.reload(); // to follow
+    if (this.rules && !same(this.told, data.here)) this.publish();
+    if (!this.leads && !this.alone && !document.mlaFollow) window.location.reload(); // to follow
     this.draw();
   }
 
@@ -207,6 +258,8 @@ class Room {
 
   remove() {
     this.left = true;
+    clearInterval(this.watch);
+    this.remember();
     this.ends.abort();
     this.abort?.abort();
     this.beside.disconnect();
@@ -216,8 +269,9 @@ class Room {
   }
 
   leave() {
-    if (!this.leads) keep(localStorage, SHELF, {});
-    keep(sessionStorage, TAB, {});
+    if (this.leads) this.stop();
+    else keep(localStorage, SHELF, {});
+    keep(sessionStorage, ALONE, {});
     if (!document.mlaFollow) this.trigger("left", true);
     this.remove();
     if (!document.mlaFollow) return;
@@ -249,29 +303,38 @@ class Room {
     this.host.style.colorScheme = scheme;
     this.frame.classList.toggle("leads", this.leads);
     const { texts, lang } = this.data;
-    const looks = [this.state, this.leads, this.tab.alone, this.pressed, lang, Boolean(document.mlaOffer), Boolean(this.room?.question)];
+    const looks = [this.state, this.silent, this.behind, this.leads, this.displaced, this.alone, this.pressed, lang, Boolean(document.mlaOffer), Boolean(this.room?.question)];
     if (this.looks !== JSON.stringify(looks)) {
       this.looks = JSON.stringify(looks);
       this.bar.replaceChildren();
       if (this.leads) this.leader(texts);
       else this.follower(texts);
     }
-    if (this.leads && this.state === "in") this.bar.querySelector(".says").textContent = filled(texts.present, { n: this.room.present });
+    if (this.rules && this.state === "in" && !this.silent) this.bar.querySelector(".says").textContent = filled(texts.present, { n: this.room.present });
     this.question(this.state === "ended" ? null : this.room?.question);
-    if (this.tab.fresh && this.room && this.leads) this.enlarge();
+    if (this.tab.fresh && this.room && this.rules) this.enlarge();
     this.large.querySelector(".present")?.replaceChildren(filled(texts.present, { n: this.room?.present ?? 0 }));
   }
 
   follower(texts) {
     const { state } = this;
     const over = state === "ended" || state === "missing" || state === "full";
-    const says = over ? texts[state] : state === "lost" ? texts.lost : state === "joining" ? texts.joining : this.tab.alone ? texts.alone : this.pressed ? texts.led : texts.follows;
-    this.bar.classList.toggle("warns", over || state === "lost");
+    const lost = !over && (state === "lost" || this.silent);
+    const follows = this.behind ? texts.behind : this.pressed ? texts.led : texts.follows;
+    const says = over ? texts[state] : lost ? texts.lost : state === "joining" ? texts.joining : this.alone ? texts.alone : follows;
+    this.bar.classList.toggle("warns", over || lost);
     element(this.bar, "span", "says", filled(says, { code: this.data.spaced }));
     if (over) button(this.bar, "main", texts.leave, () => this.leave());
-    else if (this.tab.alone) button(this.bar, "main", texts.back, () => this.alone(false));
+    else if (this.alone) button(this.bar, "main", texts.back, () => this.back());
     else button(this.bar, this.pressed ? "main" : "", texts.look, () => document.mlaFollow.look());
+    if (this.elsewhere) button(this.bar, "", texts.own, () => this.goes(this.elsewhere));
     if (!over) this.out(texts);
+  }
+
+  goes(room) {
+    const there = new URL(window.location.href);
+    there.searchParams.set("room", room);
+    window.location.href = there;
   }
 
   out(texts) {
@@ -281,12 +344,18 @@ class Room {
   }
 
   leader(texts) {
-    const lost = this.state !== "in";
-    this.bar.classList.toggle("warns", lost);
+    const lost = this.state !== "in" || this.silent;
+    this.bar.classList.toggle("warns", lost || this.displaced);
     const code = button(this.bar, "code", this.data.spaced, () => this.enlarge());
     code.title = texts.enlarge;
-    element(this.bar, "span", "says", this.state === "ended" ? texts.ended : lost ? texts.unreached : "");
+    const says = this.state === "ended" ? texts.ended : lost ? texts.unreached : !this.displaced ? "" : this.tab.ruled ? texts.taken : texts.takes;
+    element(this.bar, "span", "says", says);
     if (this.state === "ended") button(this.bar, "main", texts.leave, () => this.leave());
+    else if (lost) return;
+    else if (this.displaced) {
+      button(this.bar, "main", this.tab.ruled ? texts.take_back : texts.take, () => this.takes());
+      this.out(texts);
+    }
     else if (document.mlaOffer && !this.room?.question) button(this.bar, "main", texts.put, () => this.tell({ put: document.mlaOffer.text, seal: document.mlaOffer.seal }));
   }
 
@@ -295,7 +364,7 @@ class Room {
     const { texts, spaced, link, qr } = this.data;
     if (!qr) return; // with the next page
     this.tab.fresh = false;
-    keep(sessionStorage, TAB, this.tab);
+    this.name();
     this.large.replaceChildren();
     this.large.setAttribute("aria-label", texts.enlarge);
     const words = element(this.large, "div", "words");
@@ -331,7 +400,7 @@ class Room {
 
   question(question) {
     this.hide(question);
-    const name = question ? `${question.id}${question.shown}${this.leads}${this.data.lang}` : "";
+    const name = question ? `${question.id}${question.shown}${this.leads}${this.rules}${this.data.lang}` : "";
     this.card.hidden = !question || this.shut === name;
     if (!question) {
       this.asked = "";
@@ -367,8 +436,8 @@ class Room {
     this.card.append(ways);
     if (this.leads) {
       this.sum = element(ways, "span", "sum");
-      button(ways, "", texts.drop, () => this.tell({ dropped: true }));
-      if (!question.shown) button(ways, "main", texts.reveal, () => this.tell({ shown: question.id }));
+      if (this.rules) button(ways, "", texts.drop, () => this.tell({ dropped: true }));
+      if (this.rules && !question.shown) button(ways, "main", texts.reveal, () => this.tell({ shown: question.id }));
     } else if (question.shown) {
       button(ways, "main", texts.close, () => {
         this.shut = name;

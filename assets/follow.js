@@ -4,9 +4,13 @@
 (() => {
   const told = JSON.parse(document.querySelector("#follow").textContent);
   const root = new URL("./", location.href);
-  const [SHELF, TAB] = ["mla-class", "mla-class-tab"]; // as in classroom.js
+  const [SHELF, TAB, ALONE] = ["mla-class", "mla-class-tab", "mla-class-alone"]; // as in classroom.js
   const AGAIN = 1000; // milliseconds after which what failed is tried again, up to twice as long
-  const SILENCE = 25000; // after which a line is dead: the server says something every 10 s
+  const LOOKS = 250; // between two looks at what has come
+  const SILENCE = 2500; // after which the reader is told: the server says something every second
+  const DEAD = 15000; // after which a silent line is given up for another
+  const BEHIND = 1000; // for which a page may be on its way before the reader is told
+  const ASKS = 5000; // after which it is asked for again
   const MISSING = 60000; // for which a room that was there may come back
   const RERUN = (11 << 3) | 2; // begins the front end's message that asks for a run
   const utf8 = new TextDecoder();
@@ -27,25 +31,60 @@
       return false;
     }
   };
-  const tab = kept("sessionStorage", TAB);
-  if (tab.key || tab.alone) return; // the live app
+  if (kept("sessionStorage", TAB).key || kept("sessionStorage", ALONE).alone) return; // the live app
 
   const own = kept("localStorage", SHELF);
-  const follow = document.mlaFollow = { own, state: "joining", room: null, look };
+  const follow = document.mlaFollow = { own, state: "joining", room: null, silent: false, behind: false, look };
   let front, line, shown, missed; // the front end's socket, ours, what it shows
   let bodies = new Map(); // of the present page, by their names
-  let heard = 0;
+  let heard = Date.now();
+  let agreed = heard; // when what is shown was last what is to be shown
+  let looked = heard;
+  let asked = heard;
+  let began = heard; // the line
   let before = Promise.resolve();
 
-  function tell(state, room = follow.room) {
-    Object.assign(follow, { state, room });
+  function tell(state, room = follow.room, more = {}) {
+    Object.assign(follow, { state, room, ...more });
     document.mlaClass?.hear();
+  }
+
+  function hears() {
+    heard = Date.now();
+    if (follow.silent) tell(follow.state, follow.room, { silent: false });
+  }
+
+  const sign = Object.assign(document.createElement("p"), { role: "status" });
+  sign.style = "position: fixed; inset: auto 0 1rem; z-index: 1000; margin: 0; padding: 0.5rem; text-align: center; font: 1rem sans-serif; color-scheme: light dark; color: CanvasText; background: Canvas";
+
+  function say() { // what classroom.js says as soon as there is a page
+    const lost = follow.silent || follow.state === "lost";
+    sign.textContent = told.says[lost ? "lost" : "joining"];
+    if (document.mlaClass || shown) sign.remove();
+    else if (document.body && !sign.isConnected && Date.now() - agreed > BEHIND) document.body.append(sign);
+  }
+
+  function watch() { // what is shown and what is to be shown, until they agree
+    const now = Date.now();
+    const slept = now - looked > 4 * LOOKS; // the browser itself was busy or asleep: it has not heard yet
+    looked = now;
+    if (slept) return;
+    const silent = now - heard > SILENCE;
+    if (shown && (!follow.place || follow.place === shown.place)) agreed = now;
+    say();
+    const behind = now - agreed > BEHIND;
+    if (silent !== follow.silent || behind !== follow.behind) tell(follow.state, follow.room, { silent, behind });
+    if (now - Math.max(heard, began) > DEAD && line?.readyState <= 1) line.close();
+    if (now - Math.max(agreed, asked) > ASKS && line?.readyState === 1) {
+      asked = now;
+      line.send(shown?.name ?? "");
+    }
   }
 
   async function look() { // the live app at this address, or in line for it, outside the class
     const { place } = await fetch(new URL("_place", root)).then((one) => one.json()).catch(() => ({ place: 0 }));
     const there = new URL(location.href);
-    const stays = !place && keep("sessionStorage", TAB, { ...tab, alone: true });
+    const stays = !place && keep("sessionStorage", ALONE, { code: told.code, alone: true });
     if (!stays) there.searchParams.delete("room");
     if (stays) location.reload();
     else location.href = there;
@@ -58,6 +97,7 @@
       missed ??= Date.now();
       return tell(Date.now() - missed > MISSING ? "missing" : "lost");
     }
+    if (why === "crowd") return tell(follow.state); // many come at once: again in a moment
     if (!follow.room && !["stranger", "hurry"].includes(why)) return look(); // the app says it there
     return tell("lost");
   }
@@ -65,6 +105,7 @@
   async function joined() {
     const answer = await fetch(new URL(`_class/${told.code}/join`, root), { method: "POST", body: "{}" });
     const said = await answer.json();
+    hears();
     if (!answer.ok) return refused(said.refused);
     own.token = said.token;
     return keep("localStorage", SHELF, own);
@@ -74,16 +115,17 @@
     const again = () => setTimeout(connect, AGAIN * (1 + Math.random()));
     if (!own.token) await joined().catch(() => tell("lost"));
     if (!own.token) return again();
+    began = Date.now();
     line = new Socket(new URL(`_class/${told.code}/follow`, root.href.replace(/^http/, "ws")));
     line.binaryType = "arraybuffer";
     line.onopen = () => {
-      heard = Date.now();
+      hears();
       const said = new URLSearchParams(location.search);
       const mine = Object.fromEntries(told.own.filter((name) => said.has(name)).map((name) => [name, said.get(name)]));
       line.send(JSON.stringify({ token: own.token, lang: navigator.language, root: root.href, own: mine, shows: shown?.name ?? "" }));
     };
     line.onmessage = ({ data }) => {
-      heard = Date.now();
+      hears();
       if (typeof data !== "string") before = before.then(() => take(data)).catch(() => line.close());
       else hear(JSON.parse(data));
     };
@@ -99,6 +141,7 @@
     if (said.refused) refused(said.refused);
     else if ("here" in said) {
       missed = undefined;
+      follow.place = said.place;
       tell(said.ended ? "ended" : "in", said);
     }
   }
@@ -123,6 +166,7 @@
     });
     shown = page;
     show();
+    watch();
   }
 
   function show() {
@@ -149,9 +193,7 @@
 
   const Socket = standIn(root, Front);
 
-  const wake = () => { if (!document.hidden && Date.now() - heard > SILENCE) line?.close(); };
-  setInterval(wake, SILENCE);
-  document.addEventListener("visibilitychange", wake);
+  setInterval(watch, LOOKS);
   window.addEventListener("online", () => line?.close());
   connect();
 })();

@@ -1,7 +1,7 @@
 // What the frame does in the browser: on a phone the drawer of the navigation closes after a
 // choice; a link to a part of the page leads there; a jump to another page is one step of Back.
 const PHONE = "(max-width: 768px)"; // where Streamlit lays the navigation over the page
-const CHOICES = "[data-testid=stPageLink] a, .st-key-story_start button, .st-key-lecture_start button";
+const CHOICES = "[data-testid=stPageLink] a, .st-key-story_start button, .st-key-lecture_start button, .st-key-class_door button";
 const CLOSE = "[data-testid=stSidebarCollapseButton] button";
 
 function closeDrawer({ target }) {
@@ -31,8 +31,15 @@ function jump(event) {
 }
 
 // Streamlit goes to another page by two entries of the history, the old page with the new settings
-// and then the new page. The second takes the first one's place: Back undoes a jump.
+// and then the new page. The second takes the first one's place: Back undoes a jump. So does an
+// address that differs by the class alone: a class is joined and left, and Back goes on beyond it.
 const TOGETHER = 2000; // milliseconds between the two at most
+
+function outside(search) { // the settings of an address, whatever class it names
+  const settings = new URLSearchParams(search);
+  settings.delete("room");
+  return settings.toString();
+}
 
 function joinJumps() {
   let changedAt = 0; // when the settings changed on the same page
@@ -41,7 +48,8 @@ function joinJumps() {
     const { pathname, search } = new URL(url, window.location.href);
     const moved = pathname !== window.location.pathname;
     const second = moved && search === window.location.search && Date.now() - changedAt < TOGETHER;
-    if (second) window.history.replaceState(state, title, url);
+    const joins = !moved && search !== window.location.search && outside(search) === outside(window.location.search);
+    if (second || joins) window.history.replaceState(state, title, url);
     else push(state, title, url);
     changedAt = moved ? 0 : Date.now();
   };

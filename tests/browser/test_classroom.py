@@ -1,8 +1,10 @@
 """A class in real browsers: a lecturer and two followers, in one process and with Redis."""
 
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
@@ -14,6 +16,11 @@ from tests.browser.waiting import door, settle
 from tests.classroom import redis_server
 
 pytestmark = pytest.mark.browser
+KEY = "() => JSON.parse(sessionStorage['mla-class-tab']).key"
+TOP = """part => {
+  const { left, top, width, height } = part.getBoundingClientRect();
+  return part.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+}"""
 WIDE = "() => document.documentElement.scrollWidth > innerWidth"
 
 
@@ -156,10 +163,148 @@ def test_who_comes_late_or_loses_the_line_is_where_the_lecturer_is(app_url, chro
         goes(lecturer, "Notation")
         expect(first).to_have_url(at("notation"))
         expect(over(first)).to_contain_text("You follow the lecture")
-        joined(late, app_url, code, "正在跟随讲课")
+        full = {"status": 429, "json": {"refused": "crowd"}}
+        late.route("**/join", lambda route: route.fulfill(**full))  # many join at once
+        late.goto(f"{app_url}/?room={code.replace('-', '')}")
+        expect(late.get_by_role("status")).to_have_text("正在加入课堂")
+        late.unroute("**/join")
+        expect(over(late)).to_contain_text("正在跟随讲课")
         expect(late).to_have_url(at("notation"))
         expect(late.locator("h1")).to_have_text("每个张量一个名字、一种颜色")
         assert len(lines) == 2
+
+
+def test_a_phone_that_joins_by_the_drawer_sees_the_lecture(app_url, chromium):
+    with classroom(chromium) as (lecturer, phone, _):
+        code = opened(lecturer, app_url)
+        goes(lecturer, "RoPE")
+        phone.goto(app_url)
+        settle(phone)
+        drawer = phone.get_by_test_id("stSidebar")
+        phone.get_by_test_id("stExpandSidebarButton").click()
+        expect(drawer).to_have_attribute("data-collapsed", "false")
+        drawer.get_by_role("button", name="Class").click()
+        dialog = phone.get_by_role("dialog")
+        dialog.get_by_role("textbox").first.fill(code)
+        dialog.get_by_role("button", name="Join the class").click()
+        expect(over(phone)).to_contain_text("You follow the lecture")
+        expect(phone).to_have_url(at("rope"))
+        expect(phone.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
+        settle(phone)
+        assert phone.locator("h1").first.evaluate(TOP)
+
+
+def test_a_second_device_asks_before_it_takes_the_class_over(app_url, chromium):
+    with classroom(chromium) as (lecturer, follower, second):
+        code = opened(lecturer, app_url)
+        joined(follower, app_url, code, "You follow the lecture")
+        goes(lecturer, "RoPE")
+        expect(follower).to_have_url(at("rope"))
+        key = lecturer.evaluate(KEY)
+        second.set_viewport_size(PROJECTOR)
+        second.goto(f"{app_url}/notation?lang=en")
+        settle(second)
+        second.get_by_role("button", name="Class").click()
+        dialog = second.get_by_role("dialog")
+        dialog.get_by_text("Lead a class that is open").click()
+        dialog.get_by_label("The lecturer's key").fill(key)
+        dialog.get_by_role("button", name="Lead on").click()
+        expect(over(second)).to_contain_text("Another device leads this class now")
+        expect(over(lecturer)).to_contain_text("1 here")
+        expect(follower).to_have_url(at("rope"))  # nobody has moved
+        press(second, "Take over")
+        expect(second).to_have_url(at("rope"))  # where the class is
+        expect(over(lecturer)).to_contain_text("Another device has taken over")
+        expect(over(second)).to_contain_text("1 here")
+        goes(lecturer, "Overview")
+        expect(lecturer).to_have_url(re.compile(r"/\?"))
+        settle(lecturer)
+        goes(second, "Notation")
+        expect(follower).to_have_url(at("notation"))
+        lecturer.reload()  # and is the same device after it
+        expect(over(lecturer)).to_contain_text("Another device has taken over")
+        press(lecturer, "Take it back")
+        expect(follower).to_have_url(re.compile(r"/\?"))
+        expect(over(second)).to_contain_text("Another device has taken over")
+
+
+def test_who_leads_goes_on_leading_at_an_address_without_the_class(app_url, chromium):
+    with classroom(chromium) as (lecturer, follower, _):
+        code = opened(lecturer, app_url)
+        joined(follower, app_url, code, "You follow the lecture")
+        lecturer.goto(f"{app_url}/rope")  # typed, or a bookmark
+        expect(over(lecturer).locator(".code")).to_have_text(code)
+        expect(over(lecturer)).to_contain_text("1 here")
+        expect(follower).to_have_url(at("rope"))
+        assert code.replace("-", "") in lecturer.url
+        goes(lecturer, "KV cache")
+        expect(follower).to_have_url(at("kv_cache"))
+        settle(lecturer)
+        # In the history, too, addresses from before the class lead no way out of it.
+        lecturer.go_back()
+        expect(follower).to_have_url(at("rope"))
+        settle(lecturer)
+        lecturer.evaluate("history.pushState({}, '', '/absorption')")
+        goes(lecturer, "Notation")
+        expect(follower).to_have_url(at("notation"))
+        settle(lecturer)
+        lecturer.go_back()
+        expect(follower).to_have_url(at("absorption"))
+        expect(over(lecturer).locator(".code")).to_have_text(code)
+        # A link to another class leads there, and the way back stays.
+        other = new_context(chromium)
+        another = opened(other.new_page(), app_url)
+        lecturer.goto(f"{app_url}/?room={another.replace('-', '')}")
+        expect(over(lecturer)).to_contain_text("You follow the lecture")
+        press(lecturer, "Back to the class that I lead")
+        expect(over(lecturer).locator(".code")).to_have_text(code)
+        other.close()
+
+
+def test_who_is_behind_is_told_and_asks_until_the_pages_agree(app_url, chromium):
+    with classroom(chromium) as (lecturer, follower, _):
+        code, lost = opened(lecturer, app_url), []
+        follower.route_web_socket(re.compile("/_class/"), partial(without_pages, lost))
+        joined(follower, app_url, code, "You follow the lecture")
+        settle(follower)
+        lost.append("the next page")
+        goes(lecturer, "RoPE")
+        expect(over(follower)).to_contain_text("Catching up with the lecture")
+        assert lost == []
+        expect(follower).to_have_url(at("rope"))
+        expect(over(follower)).to_contain_text("You follow the lecture")
+
+
+def without_pages(lost: list[str], line: WebSocketRoute) -> None:
+    """Let a socket through but for the pages that are to be lost."""
+    server = line.connect_to_server()
+
+    def hand_on(said: str | bytes) -> None:
+        if isinstance(said, bytes) and lost:
+            lost.pop()
+        else:
+            line.send(said)
+
+    server.on_message(hand_on)
+
+
+def test_silence_of_the_server_is_said_in_three_seconds(project, chromium):
+    with (
+        running({}, folder=project, root=project) as app,
+        classroom(chromium) as (lecturer, follower, _),
+    ):
+        for page in (lecturer, follower):
+            page.clock.install()
+        code = opened(lecturer, app.url)
+        joined(follower, app.url, code, "You follow the lecture")
+        expect(over(lecturer)).to_contain_text("1 here")
+        app.process.send_signal(signal.SIGSTOP)
+        for page in (lecturer, follower):
+            page.clock.run_for(3000)  # by the browser's own clock, whatever the machine does
+            assert "cannot be reached" in over(page).locator(".bar").inner_text()
+        app.process.send_signal(signal.SIGCONT)
+        expect(over(follower)).to_contain_text("You follow the lecture")
+        expect(over(lecturer)).to_contain_text("1 here")
 
 
 def cut_by_us(line: WebSocketRoute) -> WebSocketRoute:

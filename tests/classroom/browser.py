@@ -68,10 +68,10 @@ class Member:
 
 
 class Lecturer(Member):
-    header = "x_class_key"
+    header, device = "x_class_key", ""
 
     async def say(self, **message):
-        return await self._ask("/lead", "POST", message)
+        return await self._ask("/lead", "POST", message, x_class_device=self.device)
 
 
 class Follower(Member):

@@ -49,5 +49,5 @@ def key():
 @pytest.fixture
 def room(store, key):
     """The code of a room that is open."""
-    store.open(CODE, codes.lead_of(key), 10)
+    store.open(CODE, codes.lead_of(key), 10, "")
     return CODE

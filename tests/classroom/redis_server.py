@@ -48,7 +48,7 @@ class Redis:
     def everything(self):
         """All values that it holds, as one text."""
         with redis.Redis.from_url(self.url, decode_responses=True) as client:
-            read = {"hash": client.hgetall, "set": client.smembers}
+            read = {"hash": client.hgetall, "set": client.smembers, "string": client.get}
             read["zset"] = lambda key: client.zrange(key, 0, -1)
             return " ".join(str(read[client.type(key)](key)) for key in client.scan_iter())
 

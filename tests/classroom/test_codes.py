@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from ui.classroom import codes
+from ui.classroom.limits import Rate, network
 from ui.server.classes.endpoint import Limit
 from ui.settings.parsers import ROOM_LENGTH, ROOM_LETTERS, room
 
@@ -42,7 +43,7 @@ def test_a_key_is_known_and_nothing_else():
 
 def test_a_token_is_good_in_its_room_alone():
     lead, other = codes.lead_of("a"), codes.lead_of("b")
-    token = codes.new_token(lead)
+    token = codes.new_token(lead, codes.mark("10.0.0.1", lead.secret))
     assert codes.is_token(token, lead)
     assert not codes.is_token(token, other)
     for wrong in ("", ".", token[:-1], "x" + token, "\xff.\xff", token.split(".")[0]):
@@ -58,7 +59,7 @@ def test_a_seal_is_this_text_s():
 
 
 def test_an_address_may_be_wrong_so_often_and_again_after_a_while(clock):
-    limit = Limit(burst=3, per_second=1, clock=clock)
+    limit = Limit(Rate(3, 1), clock)
     for n in range(3):
         assert limit.allows("a")
         limit.count("a", f"code {n}")
@@ -74,10 +75,27 @@ def test_an_address_may_be_wrong_so_often_and_again_after_a_while(clock):
 
 
 def test_what_is_remembered_of_addresses_is_bounded(monkeypatch):
-    monkeypatch.setattr("ui.server.classes.endpoint.MOST_ADDRESSES", 5)
+    monkeypatch.setattr("ui.classroom.limits.MOST_ADDRESSES", 5)
     monkeypatch.setattr("ui.server.classes.endpoint.SAME", 5)
-    limit = Limit(burst=3, per_second=1, clock=lambda: 0.0)
+    limit = Limit(Rate(3, 1), lambda: 0.0)
     for n in range(100):
         limit.count(f"address {n}", f"code {n}")
-    assert len(limit._spent) == 5
+    assert len(limit._wrong._spent) == 5
     assert len(limit._same) == 5
+
+
+@pytest.mark.parametrize(
+    ("address", "whose"),
+    [
+        ("10.0.0.1", "10.0.0.1"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::1", "2001:db8:1:2::/64"),
+        ("127.0.0.1", "here"),
+        ("::1", "here"),
+        (None, "here"),  # as Streamlit says it
+        ("nowhere", "nowhere"),
+    ],
+)
+def test_a_line_is_one_address_however_it_is_written(address, whose):
+    assert network(address) == network(network(address)) == whose

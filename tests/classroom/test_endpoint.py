@@ -42,11 +42,12 @@ def led(store, monkeypatch):
     """A process with a room, and the room's key."""
     monkeypatch.setattr(rooms, "store", lambda: store)
     monkeypatch.setattr(endpoint, "WAIT", 0.05)
+    monkeypatch.setattr(endpoint, "BEAT", 0.05)
     return lambda: Lecturer(Server(), *opened())
 
 
 def opened():
-    key = rooms.open_new()
+    key = rooms.open_new("10.0.0.99")
     return codes.code_of(key), key
 
 
@@ -200,6 +201,59 @@ async def test_who_asks_for_one_code_again_and_again_guesses_none(led):
         answer = await lecturer.server.ask("/_class/22222222/join", "POST")
         assert (answer.status, answer.refused) == (404, "no_room")
     await joined(lecturer.server, lecturer.code)
+
+
+@run
+async def test_10_000_joins_from_one_address_leave_room_for_others(led):
+    lecturer = led()
+    path, found = f"/_class/{lecturer.code}/join", Counter()
+    for _ in range(10_000):
+        answer = await lecturer.server.ask(path, "POST", address="10.0.0.66")
+        found[answer.status, answer.refused] += 1
+    assert found.keys() == {(200, ""), (429, "crowd")}
+    assert found[429, "crowd"] > 9000
+    for number in range(100):
+        follower = await joined(lecturer.server, lecturer.code, f"10.0.1.{number}")
+        assert (await follower.news()).status == 200
+
+
+@run
+async def test_who_opens_many_rooms_leaves_some_for_others(led, monkeypatch):
+    lecturer = led()
+    monkeypatch.setattr(endpoint.codes, "code_of", lambda key: key[-8:])  # without its cost
+    found = Counter()
+    for number in range(40):
+        own = Lecturer(lecturer.server, f"222222{number + 22}", f"key 222222{number + 22}")
+        found[(await own.say(here=HERE)).refused] += 1
+    assert found == {"": 10, "openings": 30}
+    late = Lecturer(lecturer.server, "33333333", "key 33333333", address="10.0.0.2")
+    assert (await late.say(here=HERE)).status == 200
+
+
+@run
+async def test_a_second_device_asks_before_it_leads_and_the_first_one_is_told(led):
+    first = led()
+    second = Lecturer(first.server, first.code, first.secret)
+    first.device, second.device = "first", "second"
+    follower = await joined(first.server, first.code)
+    await first.say(here=HERE)
+    elsewhere = {"page": "rope", "query": {}}
+    acts = ({"here": elsewhere}, put(), {"dropped": True}, {"ended": True})
+    for act in acts:
+        refused = await second.say(**act)
+        assert (refused.status, refused.refused) == (409, "led")
+    assert (await follower.news()).body["here"] == HERE
+    assert (await second.news()).body["leader"] == "first"
+    assert (await second.say(takes=True)).status == 200
+    assert (await follower.news()).body["here"] == HERE
+    await second.say(here=elsewhere)
+    assert (await follower.news()).body["here"] == elsewhere
+    assert (await first.news()).body["leader"] == "second"
+    for act in acts:
+        assert (await first.say(**{"here": HERE} | act)).refused == "led"
+    assert (await first.say(takes=True, here=HERE)).status == 200
+    assert (await follower.news()).body["here"] == HERE
+    assert (await second.news()).body["leader"] == "first"
 
 
 @run

@@ -150,10 +150,7 @@ def test_a_step_is_run_once_and_shows_what_a_session_of_its_own_shows(app, room)
             room.lead(page, query)
             shown = first.at(page)
             assert screen(second.at(page)["messages"]) == screen(shown["messages"])
-            for one in (first, second):
-                if shown["waits"]:
-                    one.at(page)
-            assert runs(app) == before + 1 + shown["waits"], page
+            assert runs(app) == before + 1, page
             asked = "&".join(f"{n}={v}" for n, v in (query | {"room": room.code}).items())
             with Alone(app.url) as alone:
                 alone.open("" if page == HOME else page, asked)
@@ -228,7 +225,7 @@ def test_a_page_that_was_not_drawn_is_drawn_again(monkeypatch):
         tries.append(asked)
         if len(tries) == 1:
             raise TimeoutError
-        return drawing.Drawing("", asked, ((b"drawn",),), {}, waits=False, passes=False)
+        return drawing.Drawing("", asked, ((b"drawn",),), {}, passes=False)
 
     async def stays() -> None:
         return await asyncio.Event().wait()

@@ -43,7 +43,7 @@ def comes():
 def test_nothing_stays_of_a_class_and_no_choice_is_tied_to_a_follower(redis_server):
     store = redis_server.store(Ages(), name="kept")
     store._redis.flushdb()
-    store.open("AAAAAAAA", LEAD, 10)
+    store.open("AAAAAAAA", LEAD, 10, "at")
     store.ask("AAAAAAAA", "q1", "{}")
     store.answer("AAAAAAAA", "q1", "follower-1", 3)
     store.heard("AAAAAAAA", ["follower-1"])
@@ -54,13 +54,13 @@ def test_nothing_stays_of_a_class_and_no_choice_is_tied_to_a_follower(redis_serv
     assert store._redis.hgetall("kept:class:AAAAAAAA:counts") == {"3": "1"}
     assert all(store._redis.pttl(name) > 0 for name in redis_server.names())  # all goes by itself
     store.end("AAAAAAAA")
-    assert redis_server.names() == {"kept:class:AAAAAAAA:room"}
+    assert redis_server.names() == {"kept:class:AAAAAAAA:room", "kept:bucket:openings:at"}
     assert "follower-1" not in redis_server.everything()
 
 
 def test_two_processes_see_one_room(redis_server):
     one, other = (redis_server.store(Ages(), name="two") for _ in range(2))
-    one.open("AAAAAAAA", LEAD, 10)
+    one.open("AAAAAAAA", LEAD, 10, "")
     one.ask("AAAAAAAA", "q1", "{}")
     other.answer("AAAAAAAA", "q1", "a", 0)
     with pytest.raises(ClassError) as twice:
@@ -72,18 +72,20 @@ def test_two_processes_see_one_room(redis_server):
 def test_a_redis_that_goes_is_told_and_one_that_comes_back_is_used(tmp_path):
     with running(tmp_path) as server:
         store = server.store(Ages())
-        store.open("AAAAAAAA", LEAD, 10)
+        store.open("AAAAAAAA", LEAD, 10, "")
         server.kill()
         acts = [(store.look,), (store.tell, "here", ""), (store.answer, "q", "a", 0)]
-        for act, *given in [*acts, (store.heard, ["a"]), (store.hold,), (store.admit,)]:
+        acts += [(store.heard, ["a"]), (store.hold,), (store.admit, "at"), (store.seat, "a")]
+        acts += [(store.lead, "one")]
+        for act, *given in acts:
             with pytest.raises(ClassError) as away:
                 act("AAAAAAAA", *given)
             assert away.value.code == "away"
         with pytest.raises(ClassError):
-            store.open("BBBBBBBB", LEAD, 10)
+            store.open("BBBBBBBB", LEAD, 10, "")
         server.start()
         assert store.look("AAAAAAAA") is None  # it kept nothing
-        store.open("AAAAAAAA", LEAD, 10)
+        store.open("AAAAAAAA", LEAD, 10, "")
         assert store.look("AAAAAAAA").lead == LEAD
 
 

@@ -12,6 +12,7 @@ from secrets import token_urlsafe
 from ui.settings.parsers import ROOM_LENGTH, ROOM_LETTERS
 
 KEY_BYTES, TOKEN_BYTES, SEAL_BYTES = 18, 12, 16
+MARK = 8  # characters of the mark of an address
 COST = {"n": 2**14, "r": 8, "p": 1}  # so that nobody finds another key for the code of a room
 LONGEST = 100  # characters of a key or token
 
@@ -60,19 +61,29 @@ def is_key(key: str, lead: Lead) -> bool:
     return len(key) <= LONGEST and hmac.compare_digest(lead_of(key).proof, lead.proof)
 
 
-def new_token(lead: Lead) -> str:
-    """A follower's token: nothing is kept of it."""
-    name = token_urlsafe(TOKEN_BYTES)
-    return f"{name}.{_mark(name, lead)}"
+def mark(network: str, secret: str) -> str:
+    """By which those who come from one address are known, without the address."""
+    return hmac.digest(secret.encode(), f"at {network}".encode(), "sha256").hex()[:MARK]
+
+
+def mark_of(follower: str) -> str:
+    """Return the mark of the address at which a follower has joined."""
+    return follower[:MARK]
+
+
+def new_token(lead: Lead, mark: str) -> str:
+    """A follower's token: a name in the room, which begins with the mark of an address."""
+    name = mark + token_urlsafe(TOKEN_BYTES)
+    return f"{name}.{_proof(name, lead)}"
 
 
 def is_token(token: str, lead: Lead) -> bool:
     """Tell whether the token was given out for this room."""
-    name, _, mark = token[:LONGEST].partition(".")
-    return hmac.compare_digest(mark.encode(), _mark(name, lead).encode())
+    name, _, proof = token[:LONGEST].partition(".")
+    return hmac.compare_digest(proof.encode(), _proof(name, lead).encode())
 
 
-def _mark(name: str, lead: Lead) -> str:
+def _proof(name: str, lead: Lead) -> str:
     return hmac.digest(lead.secret.encode(), name.encode(), "sha256")[:SEAL_BYTES].hex()
 
 

@@ -9,6 +9,7 @@ import json
 import streamlit as st
 
 from ui.classroom.codes import is_sealed, seal
+from ui.classroom.rooms import secret
 from ui.classroom.store import ClassError, Room
 from ui.settings import state
 
@@ -24,7 +25,7 @@ def leading() -> bool:
 
 def sealed(text: str) -> dict[str, str]:
     """Return a question for the lecturer's browser, with its seal."""
-    return {"text": text, "seal": seal(text, _secret())}
+    return {"text": text, "seal": seal(text, secret())}
 
 
 def opened(text: object, mark: object) -> str:
@@ -34,14 +35,9 @@ def opened(text: object, mark: object) -> str:
         ClassError: "garbled": not one of this server's.
     """
     said = isinstance(text, str) and isinstance(mark, str) and len(text) <= LONGEST
-    if not said or not is_sealed(text, mark, _secret()):
+    if not said or not is_sealed(text, mark, secret()):
         raise ClassError("garbled")
     return text
-
-
-def _secret() -> str:
-    """Return what all processes of this server share, if its operator has set it."""
-    return st.get_option("server.cookieSecret")
 
 
 def answers(room: Room) -> int:

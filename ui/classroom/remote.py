@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from mla_engine.lazy import LazyModule
-from ui.classroom.codes import Lead
+from ui.classroom.codes import MARK, Lead
+from ui.classroom.limits import JOINS, OPENINGS, Rate, part
 from ui.classroom.store import MOST_FOLLOWERS, PRESENT_SECONDS, Ages, ClassError, Room
 
 redis = LazyModule("redis")
@@ -18,15 +19,15 @@ redis = LazyModule("redis")
 PATIENCE = 0.5  # seconds for Redis, which stands beside the app
 PARTS = "counts", "answered", "heard"  # beside the room itself, a key each
 _OPEN = "redis.call('EXISTS', KEYS[1]) == 1 and redis.call('HGET', KEYS[1], 'ended') ~= '1'"
-# KEYS[1] is the room, then PARTS. Each answers 0 where there is no such room.
+# KEYS[1] is the room, then PARTS. Each answers 0 where there is no such room, 1 if it is done.
 SCRIPTS = {
-    # ARGV: proof, secret, the last second of the room, idle milliseconds
+    # ARGV: proof, secret, the last second of the room, idle milliseconds, the opener
     "open": f"""
         if {_OPEN} then return 1 end
         local version = redis.call('HGET', KEYS[1], 'version') or '-1'
         redis.call('DEL', unpack(KEYS))
         redis.call('HSET', KEYS[1], 'proof', ARGV[1], 'secret', ARGV[2], 'until', ARGV[3],
-            'version', version + 1, 'joined', 0)
+            'version', version + 1, 'opener', ARGV[5])
         redis.call('PEXPIRE', KEYS[1], ARGV[4])
         return 1""",
     # ARGV: idle milliseconds, the present second
@@ -36,9 +37,19 @@ SCRIPTS = {
         local ends = math.max(1, math.floor(math.min(left, ARGV[1])))
         for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ends) end
         return 1""",
-    # ARGV: the part, its text
+    # ARGV: the device, whether it takes the lead
+    "lead": f"""
+        if not ({_OPEN}) then return 0 end
+        local leader = redis.call('HGET', KEYS[1], 'leader') or ''
+        if leader == ARGV[1] then return 1 end
+        if leader ~= '' and ARGV[2] ~= '1' then return 2 end
+        redis.call('HSET', KEYS[1], 'leader', ARGV[1])
+        redis.call('HINCRBY', KEYS[1], 'version', 1)
+        return 1""",
+    # ARGV: the part, its text, the device
     "tell": f"""
         if not ({_OPEN}) then return 0 end
+        if (redis.call('HGET', KEYS[1], 'leader') or '') ~= ARGV[3] then return 2 end
         local name = 'told:' .. ARGV[1]
         if redis.call('HGET', KEYS[1], name) ~= ARGV[2] then
             redis.call('HSET', KEYS[1], name, ARGV[2])
@@ -61,11 +72,21 @@ SCRIPTS = {
             redis.call('HINCRBY', KEYS[1], 'version', 1)
         end
         return 1""",
-    # ARGV: how many may join
-    "admit": f"""
+    # ARGV: the present second, that from which on who was heard of is present, the follower, how
+    # many there may be, and how many of one address
+    "seat": f"""
         if not ({_OPEN}) then return 0 end
-        if tonumber(redis.call('HGET', KEYS[1], 'joined')) >= tonumber(ARGV[1]) then return 2 end
-        redis.call('HINCRBY', KEYS[1], 'joined', 1)
+        redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', ARGV[2])
+        if not redis.call('ZSCORE', KEYS[4], ARGV[3]) then
+            local present, alike = redis.call('ZRANGE', KEYS[4], 0, -1), 0
+            for _, one in ipairs(present) do
+                if one:sub(1, {MARK}) == ARGV[3]:sub(1, {MARK}) then alike = alike + 1 end
+            end
+            if #present >= tonumber(ARGV[4]) then return 2 end
+            if alike >= tonumber(ARGV[5]) then return 3 end
+        end
+        redis.call('ZADD', KEYS[4], ARGV[1], ARGV[3])
+        redis.call('PEXPIRE', KEYS[4], {int(1000 * PRESENT_SECONDS)})
         return 1""",
     # ARGV: the question's name, the follower, the choice
     "answer": f"""
@@ -86,6 +107,16 @@ SCRIPTS = {
         redis.call('HSET', KEYS[1], 'proof', kept[1], 'secret', kept[2], 'version', kept[3] + 1,
             'ended', 1)
         redis.call('PEXPIRE', KEYS[1], ARGV[1])
+        return 1""",
+    # KEYS[1] is a bucket, which answers 0 if it is empty. ARGV: the present second, how much it
+    # holds, how much flows in
+    "take": """
+        local held, now, most, rate = redis.call('GET', KEYS[1]), unpack(ARGV)
+        local spent, at = (held or '0 0'):match('(%S+) (%S+)')
+        spent = math.max(0, spent - rate * (now - at)) + 1
+        if spent > tonumber(most) then return 0 end
+        redis.call('SET', KEYS[1], string.format('%.6f %.3f', spent, now), 'PX',
+            math.ceil(1000 * spent / rate))
         return 1""",
 }
 
@@ -109,16 +140,21 @@ class Remote:
         )
         self._scripts = {name: self._redis.register_script(text) for name, text in SCRIPTS.items()}
 
-    def open(self, code: str, lead: Lead, most: int) -> None:
-        """See `Store`; the number of rooms is counted a moment before."""
-        now = self._clock()
-        with _known():
-            there = f"{self._name}:class:*:room"
-            if sum(1 for _ in self._redis.scan_iter(there, count=1000)) >= most:
-                raise ClassError("rooms_full", most=most)
+    def open(self, code: str, lead: Lead, most: int, opener: str) -> None:
+        """See `Store`; rooms are counted a moment before."""
+        now, before = self._clock(), self.look(code)
+        if before and not before.ended:
+            return
+        held_by = self._openers()
+        if len(held_by) >= most:
+            raise ClassError("rooms_full", most=most)
+        if held_by.count(opener) >= part(most):
+            raise ClassError("address_rooms", most=part(most))
+        if not self._take(f"openings:{opener}", OPENINGS):
+            raise ClassError("openings")
         until = now + self._ages.most
         idle = _milliseconds(min(self._ages.idle, self._ages.most))
-        self._run("open", code, lead.proof, lead.secret, until, idle)
+        self._run("open", code, lead.proof, lead.secret, until, idle, opener)
 
     def look(self, code: str) -> Room | None:
         """See `Store`."""
@@ -134,6 +170,7 @@ class Remote:
         return Room(
             lead=Lead(held["proof"], held["secret"]),
             version=int(held["version"]),
+            leader=held.get("leader", ""),
             told=told,
             asks=held.get("asks", ""),
             shown=held.get("shown") == "1",
@@ -146,9 +183,15 @@ class Remote:
         """See `Store`."""
         self._run("hold", code, _milliseconds(self._ages.idle), self._clock())
 
-    def tell(self, code: str, part: str, text: str) -> None:
+    def lead(self, code: str, device: str, *, takes: bool = False) -> None:
         """See `Store`."""
-        self._must("tell", code, part, text)
+        if self._must("lead", code, device, int(takes)) == 2:
+            raise ClassError("led")
+
+    def tell(self, code: str, part: str, text: str, device: str = "") -> None:
+        """See `Store`."""
+        if self._must("tell", code, part, text, device) == 2:
+            raise ClassError("led")
 
     def ask(self, code: str, asks: str, text: str) -> None:
         """See `Store`."""
@@ -158,10 +201,23 @@ class Remote:
         """See `Store`."""
         self._must("show", code, asks)
 
-    def admit(self, code: str) -> None:
+    def admit(self, code: str, mark: str) -> None:
         """See `Store`."""
-        if self._must("admit", code, MOST_FOLLOWERS) == 2:
+        room = self.look(code)
+        if not room or room.ended:
+            raise ClassError("no_room", code=code)
+        if not self._take(f"joins:{code}:{mark}", JOINS):
+            raise ClassError("crowd")
+
+    def seat(self, code: str, follower: str) -> None:
+        """See `Store`."""
+        now = self._clock()
+        bounds = MOST_FOLLOWERS, part(MOST_FOLLOWERS)
+        found = self._must("seat", code, now, now - PRESENT_SECONDS, follower, *bounds)
+        if found == 2:
             raise ClassError("room_full", most=MOST_FOLLOWERS)
+        if found == 3:
+            raise ClassError("address_full", most=part(MOST_FOLLOWERS))
 
     def heard(self, code: str, followers: Iterable[str]) -> None:
         """See `Store`."""
@@ -186,6 +242,22 @@ class Remote:
 
     def _keys(self, code: str) -> list[str]:
         return [f"{self._name}:class:{code}:{part}" for part in ("room", *PARTS)]
+
+    def _openers(self) -> list[str]:
+        """Return the mark of the opener of each room that has not ended."""
+        with _known():
+            rooms = list(self._redis.scan_iter(f"{self._name}:class:*:room", count=1000))
+            asked = self._redis.pipeline(transaction=False)
+            for room in rooms:
+                asked.hmget(room, "opener", "ended")
+            return [opener or "" for opener, ended in asked.execute() if ended != "1"]
+
+    def _take(self, bucket: str, rate: Rate) -> bool:
+        """Take one out of a bucket; tell whether something was left."""
+        key = f"{self._name}:bucket:{bucket}"
+        given = self._clock(), rate.at_once, rate.a_second
+        with _known():
+            return bool(self._scripts["take"](keys=[key], args=given))
 
     def _run(self, script: str, code: str, *given: object) -> Any:
         with _known():

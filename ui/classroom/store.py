@@ -7,7 +7,7 @@ from typing import Protocol
 from mla_engine.refusals import RefusedError
 from ui.classroom.codes import Lead
 
-MOST_FOLLOWERS = 2000  # of a room, who have joined
+MOST_FOLLOWERS = 2000  # of a room, who are present
 PRESENT_SECONDS = 40.0  # a follower who was not heard of for so long has left
 
 
@@ -39,6 +39,7 @@ class Room:
     Args:
         lead: by which its lecturer and its followers are known.
         version: goes up whenever what it tells changes.
+        leader: the device that leads it, "" before one has.
         told: what it tells: "here", where the lecturer is, and "question", as texts of JSON.
         asks: the name of the question that stands, "" for none.
         shown: whether its answer is revealed.
@@ -49,6 +50,7 @@ class Room:
 
     lead: Lead
     version: int = 0
+    leader: str = ""
     told: Mapping[str, str] = field(default_factory=dict)
     asks: str = ""
     shown: bool = False
@@ -66,11 +68,12 @@ class Store(Protocol):
 
     far: bool
 
-    def open(self, code: str, lead: Lead, most: int) -> None:
-        """Begin a room, or go on with one of the same key.
+    def open(self, code: str, lead: Lead, most: int, opener: str) -> None:
+        """Begin a room, or go on with one of the same key; `opener` is the mark of an address.
 
         Raises:
-            ClassError: "rooms_full" beyond `most` rooms.
+            ClassError: "rooms_full" beyond `most` rooms; "address_rooms" beyond the part of it that
+                one address may hold; "openings", too many by this address.
         """
 
     def look(self, code: str) -> Room | None:
@@ -79,11 +82,18 @@ class Store(Protocol):
     def hold(self, code: str) -> None:
         """A sign of the lecturer: the room lasts on."""
 
-    def tell(self, code: str, part: str, text: str) -> None:
-        """Change what the room tells.
+    def lead(self, code: str, device: str, *, takes: bool = False) -> None:
+        """A device of the lecturer's leads from now on, where none does or it takes the lead.
 
         Raises:
-            ClassError: "no_room".
+            ClassError: "no_room"; "led", another device leads.
+        """
+
+    def tell(self, code: str, part: str, text: str, device: str = "") -> None:
+        """Change what the room tells, if this device leads it.
+
+        Raises:
+            ClassError: "no_room"; "led", another device leads.
         """
 
     def ask(self, code: str, asks: str, text: str) -> None:
@@ -96,15 +106,22 @@ class Store(Protocol):
     def show(self, code: str, asks: str) -> None:
         """Reveal the answer, if the question of this name stands; from then on none counts."""
 
-    def admit(self, code: str) -> None:
-        """Count one who joins.
+    def admit(self, code: str, mark: str) -> None:
+        """Let somebody join from an address of this mark; a seat is taken by being there.
 
         Raises:
-            ClassError: "no_room"; "room_full".
+            ClassError: "no_room"; "crowd", too many join by this address.
+        """
+
+    def seat(self, code: str, follower: str) -> None:
+        """Give a seat to a follower who is there, as long as more is heard.
+
+        Raises:
+            ClassError: "no_room"; "room_full"; "address_full", one address has its part.
         """
 
     def heard(self, code: str, followers: Iterable[str]) -> None:
-        """These are present."""
+        """These are present, and keep their seats."""
 
     def answer(self, code: str, asks: str, follower: str, choice: int) -> None:
         """Count an answer, once of each follower and as long as the question stands.

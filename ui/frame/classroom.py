@@ -12,6 +12,7 @@ from ui.classroom.store import ClassError
 from ui.frame import share
 from ui.parts import prose
 from ui.settings import address, state
+from ui.settings.page import HOME, Note
 from ui.settings.parsers import ROOM_LENGTH, room
 from ui.settings.rooms import PAGES
 from ui.settings.server import server
@@ -19,6 +20,7 @@ from ui.settings.visit import visit
 from ui.words.text import catalogue, t
 
 KEY, FRAME, OFFER = "class_key", "classroom", "class_offer"
+IN = "class_in"  # in the session: the code of the class that it is in
 BROWSER = "classroom.in_"  # the texts that the browser shows
 EXAMPLE = "7KQM-W3XD"
 
@@ -70,7 +72,7 @@ def _join(typed: str) -> None:
 
 
 def _open() -> None:
-    _lead(rooms.open_new())
+    _lead(rooms.open_new(st.context.ip_address))
 
 
 def _lead(key: str) -> None:
@@ -80,6 +82,15 @@ def _lead(key: str) -> None:
         raise ClassError("no_key")
     st.session_state[KEY], st.session_state[questions.LEADS] = key, code
     state.change(room=code)
+
+
+def mend() -> list[Note]:
+    """Keep the class that this session is in, where Back leads to an address from before it."""
+    code = state.settings()["room"]
+    st.session_state[IN] = kept = st.session_state.get(IN) or code
+    if kept != code:
+        state.change(room=kept)
+    return []
 
 
 def listen() -> None:
@@ -94,6 +105,7 @@ def listen() -> None:
         "spaced": codes.spaced(code),
         "here": {"page": visit().page.name, "query": here},
         "pages": list(PAGES),
+        "home": HOME,
         "lang": state.settings()["lang"],
         "texts": _texts(),
         "leads": questions.leading(),
@@ -121,7 +133,7 @@ def _texts() -> dict[str, str]:
 
 def _left() -> None:
     """The reader leaves the class, and stays on the page."""
-    for name in (KEY, questions.LEADS):
+    for name in (KEY, IN, questions.LEADS):
         st.session_state.pop(name, None)
     state.change(room="")
 

@@ -55,6 +55,11 @@ class Asked:
     moment: int
     plain: bool = False
 
+    @property
+    def place(self) -> str:
+        """Return a name of the page and its settings, whoever asks and whenever."""
+        return _name(repr((self.page, self.query)).encode())
+
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
@@ -93,6 +98,7 @@ class Drawing:
             new = {name: body for name, body in self.large().items() if name not in known}
             rows = [[len(first), *map(_name, rest)] for first, *rest in self.messages]
             told = {"name": self.name, "page": self.asked.page, "query": self.address}
+            told["place"] = self.asked.place
             told |= {"new": [[name, len(body)] for name, body in new.items()], "messages": rows}
             bodies = [*new.values(), *(first for first, *_ in self.messages)]
             head = f"{json.dumps(told)}\n".encode()

@@ -11,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from secrets import token_hex
 from typing import Any
 
@@ -20,10 +21,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mla_engine.refusals import sentence
 from ui.classroom import codes, questions, rooms
+from ui.classroom.limits import Buckets, Rate, network
 from ui.classroom.store import ClassError, Room
 from ui.server.classes import following
 from ui.server.classes.page import page
-from ui.server.classes.watch import WAIT, Hub, Watch, call
+from ui.server.classes.watch import BEAT, WAIT, Hub, Watch, call
 from ui.settings.address import LONGEST
 from ui.settings.rooms import PAGES, SETTINGS
 from ui.settings.server import server
@@ -36,15 +38,19 @@ STATUS = {
     "no_key": 403,
     "twice": 409,
     "closed": 409,
+    "led": 409,
     "hurry": 429,
+    "crowd": 429,
+    "openings": 429,
     "away": 503,
     "room_full": 503,
     "rooms_full": 503,
+    "address_full": 503,
+    "address_rooms": 503,
 }  # and of what cannot be read 400
 WRONG_AT_ONCE, WRONG_A_SECOND = 60, 5  # codes, of an address at all processes of the machine
 MOST_WAITING = 3  # requests and sockets of one browser at a time: tabs
 SAME = 1000  # wrong codes that are remembered: who asks again and again for one guesses none
-MOST_ADDRESSES = 10_000  # that are remembered, each until it may be wrong as often as at first
 MOST_BYTES = 200_000  # of a message: a question in every language
 NAME = 40  # characters of a question's name
 
@@ -55,16 +61,13 @@ class Limit:
     A campus shares one address.
     """
 
-    def __init__(
-        self, burst: float, per_second: float, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._burst, self._rate, self._clock = burst, per_second, clock
+    def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
+        self._wrong = Buckets(rate, clock)
         self._same: OrderedDict[str, None] = OrderedDict()
-        self._spent: OrderedDict[str, tuple[float, float]] = OrderedDict()  # and when
 
     def allows(self, address: str) -> bool:
         """Tell whether this address may try."""
-        return self._left(address) < self._burst
+        return self._wrong.allows(address)
 
     def count(self, address: str, code: str) -> None:
         """Count a wrong code, unless it was counted before: as after the end of a class."""
@@ -73,16 +76,7 @@ class Limit:
         self._same[code] = None
         if len(self._same) > SAME:
             self._same.popitem(last=False)
-        self._spent[address] = self._left(address) + 1, self._clock()
-        self._spent.move_to_end(address)
-        oldest, (spent, at) = next(iter(self._spent.items()))
-        if self._clock() - at > spent / self._rate or len(self._spent) > MOST_ADDRESSES:
-            del self._spent[oldest]
-
-    def _left(self, address: str) -> float:
-        """Return the mistakes that still count."""
-        spent, at = self._spent.get(address, (0.0, 0.0))
-        return max(0.0, spent - self._rate * (self._clock() - at))
+        self._wrong.spend(address)
 
 
 class Classes:
@@ -92,7 +86,7 @@ class Classes:
         self._app = app
         self._hub = Hub()
         share = server().share  # 30**8 codes: ages, at any address
-        self._wrong = Limit(burst=share(WRONG_AT_ONCE), per_second=share(WRONG_A_SECOND))
+        self._wrong = Limit(Rate(share(WRONG_AT_ONCE), share(WRONG_A_SECOND)))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or hand on."""
@@ -114,7 +108,7 @@ class Classes:
     async def _answer(
         self, code: str, act: str | None, scope: Scope, receive: Receive
     ) -> tuple[int, bytes, str]:
-        headers, address = Headers(scope=scope), (scope.get("client") or ("",))[0]
+        headers, address = Headers(scope=scope), _address(scope)
         method = scope["method"]
         if method == "GET" and act is None:
             return await self._news(code, headers, address)
@@ -136,7 +130,7 @@ class Classes:
         try:
             said = following.read_hello((await receive()).get("text"))
             headers = Headers({"x-class-token": said.token})
-            watch, name = await self._known(code, headers, (scope.get("client") or ("",))[0])
+            watch, name = await self._known(code, headers, _address(scope))
             with _waits(watch, name):
                 await following.follow(watch, name, said, receive, send)
         except ClassError as refusal:
@@ -150,19 +144,19 @@ class Classes:
         with _waits(watch, name):
             changed = watch.changed[leads]
             if watch.news[leads].tag == headers.get("if-none-match") and not watch.away:
-                await _within(WAIT, changed)
-        room, news = _there(watch), watch.news[leads]
+                await _within(BEAT if leads else WAIT, changed)
+        _there(watch)
+        news = watch.news[leads]
         watch.led = watch.led or leads
-        if name and not room.ended:
-            watch.present.add(name)
         if news.tag == headers.get("if-none-match"):
             return 304, b"", news.tag
         return 200, news.body, news.tag
 
     async def _join(self, code: str, _headers: Headers, address: str, _: object) -> dict[str, Any]:
         room = _there(await self._found(code, address))
-        await call(rooms.store().admit, code)
-        return {"token": codes.new_token(room.lead)}
+        mark = codes.mark(address, room.lead.secret)
+        await call(rooms.store().admit, code, mark)
+        return {"token": codes.new_token(room.lead, mark)}
 
     async def _vote(self, code: str, headers: Headers, address: str, message: Any) -> dict:
         watch, name = await self._known(code, headers, address)
@@ -172,12 +166,16 @@ class Classes:
         return {"counted": choice}
 
     async def _lead(self, code: str, headers: Headers, address: str, message: Any) -> dict:
-        """Do what the lecturer asks; a room that the store has lost comes back by it."""
-        key = headers.get("x-class-key", "")
+        """Do what the lecturer asks; a room that the store has lost comes back by it.
+
+        One device of the lecturer's leads. Another one has to take the lead first.
+        """
+        key, device = headers.get("x-class-key", ""), read_name(headers.get("x-class-device", ""))
         watch = await self._led(code, key, address)
         store = rooms.store()
+        await call(partial(store.lead, takes=message.get("takes") is True), code, device)
         if "here" in message:
-            await call(store.tell, code, "here", read_place(message["here"]))
+            await call(store.tell, code, "here", read_place(message["here"]), device)
         if "put" in message:
             text = questions.opened(message["put"], message.get("seal"))
             await call(store.ask, code, token_hex(8), text)
@@ -217,7 +215,10 @@ class Classes:
             watch = await self._found(code, address)
             if not is_in(_there(watch)):
                 raise ClassError("no_key" if key else "stranger")
-        return watch, "" if key else token.partition(".")[0]
+        name = "" if key else token.partition(".")[0]
+        if name and not _there(watch).ended:
+            await call(rooms.store().seat, code, name)
+        return watch, name
 
     async def _led(self, code: str, key: str, address: str) -> Watch:
         """Return the room to its lecturer only; it is opened again where it was lost."""
@@ -227,11 +228,16 @@ class Classes:
         if watch.room is None or watch.room.ended:
             if len(key) > codes.LONGEST or await asyncio.to_thread(codes.code_of, key) != code:
                 raise ClassError("no_key")
-            await call(rooms.take, code, key)
+            await call(rooms.take, code, key, address)
             return await self._hub.watch(code)
         if not codes.is_key(key, watch.room.lead):
             raise ClassError("no_key")
         return watch
+
+
+def _address(scope: Scope) -> str:
+    """Return whose limits count: uvicorn has put in who asks the proxies that it trusts."""
+    return network((scope.get("client") or ("",))[0])
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import orjson
@@ -10,11 +10,12 @@ from starlette.types import Receive, Send
 
 from ui.classroom.store import ClassError
 from ui.server.classes.drawing import Asked, Drawing
-from ui.server.classes.watch import WAIT, News, Watch
+from ui.server.classes.watch import BEAT, News, Watch
 from ui.settings.rooms import SETTINGS
 from ui.settings.shared import CARRIED, LANGUAGES
 
 LONGEST = 4000  # characters of what a page says of itself
+NAME = 40  # of a drawing's name
 OWN = "lang", *CARRIED  # settings of a follower's address that are the reader's own
 
 
@@ -61,44 +62,77 @@ def read_hello(text: object) -> Hello:
     return Hello(token, lang, root.rstrip("/"), own, shows)
 
 
+@dataclass(eq=False)
+class Ears:
+    """Hears a socket: that it has gone, and what the page shows where it asks again."""
+
+    receive: Receive
+    gone: bool = False
+    shows: str | None = None
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def listen(self) -> None:
+        """Hear until the browser goes."""
+        while not self.gone:
+            message = await self.receive()
+            self.gone = message["type"] == "websocket.disconnect"
+            self.shows = self.shows if self.gone else str(message.get("text"))[:NAME]
+            self.woken.set()
+
+
 async def follow(watch: Watch, name: str, said: Hello, receive: Receive, send: Send) -> None:
     """Send what changes, until the browser goes.
+
+    Each news says which place is to be shown, each page which one it shows: the browser says that
+    it is behind as long as they differ, and asks again, by the name of what it has.
 
     Raises:
         ClassError: "no_room".
     """
-    gone = asyncio.create_task(_left(receive))
-    told = News()
-    drawn: asyncio.Task[Drawing] | None = None
+    ears, kind = Ears(receive), (said.lang, said.root, said.own)
+    listening = asyncio.create_task(ears.listen())
+    told: tuple[News, str] = News(), ""
     shown: Drawing | None = None
+    shows, number = said.shows, watch.number  # of the last drawing that has been looked at
     try:
-        while not gone.done():
+        while not ears.gone:
             if watch.room is None:
                 raise ClassError("no_room", code=watch.code)
-            woken, news = watch.changed[False], watch.news[False]
+            changed, news = watch.changed[False], watch.news[False]
+            wanted = _asked(watch, said)
+            watch.want(ears, kind, None if shown and shown.asked == wanted else wanted)
+            place = wanted.place if wanted else ""
             if watch.away:
                 await refuse(send, "away")
-                told = News()
-            elif news != told:
-                await _say(send, text=news.body.decode())
-                told = news
-            wanted = _asked(watch, said)
-            if wanted and not (shown and shown.asked == wanted):
-                drawn = watch.drawing(wanted)
-            if drawn and drawn.done() and not drawn.exception() and drawn.result() is not shown:
-                before, shown = shown, drawn.result()
-                if before or shown.name != said.shows:
+                told = News(), ""
+            elif (news, place) != told:
+                await _say(send, text=f'{news.body.decode()[:-1]},"place":"{place}"}}')
+                told = news, place
+            if ears.shows is not None:
+                if not shown or ears.shows != shown.name:  # what was sent has not come
+                    shows, shown = ears.shows, None
+                ears.shows = None
+            drawn = watch.drawn(wanted) if wanted else None
+            newest, passed = watch.newest.get(kind, (0, None))
+            if not drawn and newest > number:  # of a step that has passed: the lecture goes on
+                drawn = passed
+            if drawn and drawn is not shown:
+                before, shown = shown, drawn
+                number = newest if drawn is passed else watch.number
+                if before or shown.name != shows:
                     await _say(send, bytes=shown.after(before))
                 continue
             if not watch.room.ended:
                 watch.present.add(name)
-            if woken.is_set():
+            if changed.is_set() or ears.woken.is_set():
+                ears.woken.clear()
                 continue
-            if not await _woken(woken, gone):
+            if not await _woken(changed, ears.woken):
                 await _say(send, text="{}")  # the line is alive
             watch.asked_at = time.monotonic()
     finally:
-        gone.cancel()
+        listening.cancel()
+        watch.leave(ears)
 
 
 async def refuse(send: Send, why: str) -> None:
@@ -119,13 +153,10 @@ def _asked(watch: Watch, said: Hello) -> Asked | None:
     return Asked(here["page"], query, said.lang, said.root, watch.moment)
 
 
-async def _woken(woken: asyncio.Event, gone: asyncio.Task) -> bool:
-    waits = asyncio.create_task(woken.wait())
-    done, _ = await asyncio.wait({waits, gone}, timeout=WAIT, return_when=asyncio.FIRST_COMPLETED)
-    waits.cancel()
+async def _woken(*events: asyncio.Event) -> bool:
+    """Wait until one of them is set; return whether one was within a beat."""
+    waits = {asyncio.create_task(event.wait()) for event in events}
+    done, _ = await asyncio.wait(waits, timeout=BEAT, return_when=asyncio.FIRST_COMPLETED)
+    for one in waits:
+        one.cancel()
     return bool(done)
-
-
-async def _left(receive: Receive) -> None:
-    while (await receive())["type"] != "websocket.disconnect":
-        pass

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse
 from starlette.types import Scope
 
 from ui import STATIC, asset
-from ui.server.answers import is_page
+from ui.server.answers import is_page, language
 from ui.server.classes.following import OWN
 from ui.server.plain.answers import is_plain, with_way
 from ui.server.scripts import links
@@ -20,6 +20,9 @@ from ui.settings.page import HOME
 from ui.settings.parsers import room
 from ui.settings.rooms import PAGES
 from ui.settings.server import server
+from ui.words.text import catalogue
+
+SAYS = "joining", "lost"  # what the page may have to say before the class draws anything on it
 
 
 def page(scope: Scope) -> HTMLResponse | None:
@@ -41,7 +44,8 @@ def page(scope: Scope) -> HTMLResponse | None:
 
 def _document(code: str, scope: Scope) -> str:
     text = with_way((STATIC / "index.html").read_text("utf-8"), scope)
-    told = json.dumps({"code": code, "own": OWN, "home": HOME})
+    says = {name: catalogue()[f"classroom.in_{name}"][language(scope)] for name in SAYS}
+    told = json.dumps({"code": code, "own": OWN, "home": HOME, "says": says})
     ours = f'<script type="application/json" id="follow">{told}</script>\n'
     ours += f"<script>{asset('stand_in.js')}{asset('follow.js')}</script>\n"
     return text.replace('<script type="module"', f'{ours}<script type="module"', 1)

@@ -1,7 +1,10 @@
 """The class rooms that browsers of this process are in, each looked at once for all of them.
 
-A browser waits for what is new. So a step costs each follower what is sent to it, and nothing while
-the lecturer speaks.
+A browser waits for what is new. So a step costs each follower what is sent to it, and next to
+nothing while the lecturer speaks. Pages are drawn as followers want them now, not for each step:
+for all who see the same, one page is drawn at a time, and then the one that they want by then. In a
+burst of steps they see a few on the way, and the last one after two drawings at most. With one for
+each step, in turn, a class once stood a step behind for 20 seconds after 30 presses.
 """
 
 import asyncio
@@ -23,12 +26,16 @@ from ui.server.classes.drawing import Asked, Drawing, draw
 TICK = 0.2  # seconds between two looks
 LATER = 1.0  # after what failed: a look at the store, a drawing
 WAIT = 10.0  # seconds for which a browser waits for something new
+BEAT = 1.0  # and after which a follower and the lecturer hear that the server is there
+PASSED = 3.0  # for which a page is drawn that nobody is to show any more
+AT_ONCE = 2  # drawings of a room, each for another kind of followers
 UNWATCHED = 30.0  # seconds after the last browser has asked
 HEARD = 5.0  # seconds between two notes of who is present
 LEADER = 20.0  # seconds between two signs of the lecturer
 KEPT = 16  # drawings: of a few steps, as browsers may still ask for their files
 PASSES = 20.0  # seconds after which a page that would have run itself again is drawn again
 
+Kind = tuple[object, ...]
 Found = TypeVar("Found")
 LOG = logging.getLogger(__name__)
 
@@ -53,7 +60,13 @@ class Watch:
         changed: tells them.
         present: followers who have asked since it was noted last.
         waiting: how many requests and sockets of each browser wait.
+        wanted: the kind of each socket's follower, who see the same pages, and what it waits for.
         drawings: of the last steps, for all who follow alike.
+        drawing: the kinds for which one is being made.
+        newest: the last one that was made for each kind, and its number.
+        began: when the last one was begun for each kind.
+        number: how many were begun.
+        due: whether it will be seen to that drawings are begun.
         moment: goes up when drawings are out of date.
     """
 
@@ -70,33 +83,95 @@ class Watch:
     heard_at: float = 0.0
     held_at: float = 0.0
     led: bool = False
+    wanted: dict[object, tuple[Kind, Asked | None]] = field(default_factory=dict)
     drawings: dict[Asked, asyncio.Task[Drawing]] = field(default_factory=dict)
+    drawing: dict[Kind, Asked] = field(default_factory=dict)
+    newest: dict[Kind, tuple[int, Drawing]] = field(default_factory=dict)
+    began: dict[Kind, float] = field(default_factory=dict)
+    number: int = 0
+    due: bool = False
     moment: int = 0
 
-    def drawing(self, asked: Asked) -> asyncio.Task[Drawing]:
-        """Return a drawing, begun now or by another follower; all are told when it is done."""
-        if asked not in self.drawings:
-            task = self.drawings[asked] = asyncio.create_task(draw(asked))
-            task.add_done_callback(partial(self._drawn, asked))
-            done = [one for one, task in self.drawings.items() if task.done()]
-            for oldest in done[: max(0, len(self.drawings) - KEPT)]:
-                del self.drawings[oldest]
-        return self.drawings[asked]
+    def want(self, socket: object, kind: Kind, asked: Asked | None) -> None:
+        """Note what a socket waits for, if it does; it is told when that is drawn."""
+        if self.wanted.get(socket) != (kind, asked):
+            self.wanted[socket] = kind, asked
+            self._draw_soon()
 
-    def _drawn(self, asked: Asked, task: asyncio.Task[Drawing]) -> None:
-        self.tell(leads=False)
-        if task.cancelled():
-            return
+    def leave(self, socket: object) -> None:
+        """Note that a socket has gone."""
+        self.wanted.pop(socket, None)
+        kinds = {kind for kind, _ in self.wanted.values()}
+        for of_kind in (self.newest, self.began):
+            for kind in of_kind.keys() - kinds - self.drawing.keys():
+                del of_kind[kind]
+        self._draw_soon()
+
+    def drawn(self, asked: Asked) -> Drawing | None:
+        """Return a drawing that is there."""
+        task = self.drawings.get(asked)
+        well = task and task.done() and not task.cancelled() and not task.exception()
+        return task.result() if well else None
+
+    def _draw_soon(self) -> None:
+        """Draw on once all whom this step wakes have said what they want."""
+        if not self.due:
+            self.due = True
+            asyncio.get_running_loop().call_soon(self._draw_on)
+
+    def _draw_on(self) -> None:
+        """Begin what most have waited for longest.
+
+        A step that has passed still shows those who follow that the lecture goes on: its drawing
+        ends only where it takes long.
+        """
+        self.due, now = False, time.monotonic()
+        asked_for = set(self.wanted.values())
+        for kind, asked in self.drawing.items():
+            if (kind, asked) not in asked_for:
+                left = self.began[kind] + PASSED - now
+                if left > 0:
+                    asyncio.get_running_loop().call_later(left, self._draw_soon)
+                else:
+                    self.drawings[asked].cancel()
+        waits = Counter(
+            (kind, asked)
+            for kind, asked in self.wanted.values()
+            if asked and asked not in self.drawings
+        )
+        by_need = {one: n * (now - self.began.get(one[0], 0.0)) for one, n in waits.items()}
+        for kind, asked in sorted(by_need, key=by_need.get, reverse=True):
+            free = len(self.drawing) < AT_ONCE and kind not in self.drawing
+            if free and asked not in self.drawings:
+                self._begin(kind, asked)
+
+    def _begin(self, kind: Kind, asked: Asked) -> None:
+        self.drawing[kind], self.began[kind] = asked, time.monotonic()
+        task = self.drawings[asked] = asyncio.create_task(draw(asked))
+        self.number += 1
+        task.add_done_callback(partial(self._end, kind, asked, self.number))
+        done = [one for one, task in self.drawings.items() if task.done()]
+        for oldest in done[: max(0, len(self.drawings) - KEPT)]:
+            del self.drawings[oldest]
+
+    def _end(self, kind: Kind, asked: Asked, number: int, task: asyncio.Task[Drawing]) -> None:
+        del self.drawing[kind]
         later = asyncio.get_running_loop().call_later
-        if error := task.exception():
+        if task.cancelled():
+            self.drawings.pop(asked, None)
+        elif error := task.exception():
             LOG.error("a page of a class was not drawn: %s", asked.page, exc_info=error)
             later(LATER, self._draw_again, asked)
-        elif task.result().passes:
-            later(PASSES, self._renew, asked)
+        else:
+            self.newest[kind] = number, task.result()
+            if task.result().passes:
+                later(PASSES, self._renew, asked)
+        self._draw_soon()
+        self.tell(leads=False)
 
     def _draw_again(self, asked: Asked) -> None:
         self.drawings.pop(asked, None)
-        self.tell(leads=False)  # who still wants it asks for it
+        self._draw_on()
 
     def _renew(self, asked: Asked) -> None:
         if asked.moment == self.moment:
@@ -199,6 +274,6 @@ def _news(room: Room, *, leads: bool) -> News:
     here = orjson.loads(room.told["here"]) if "here" in room.told else None
     said: dict[str, object] = {"here": here, "question": question, "ended": room.ended}
     if leads:
-        said["present"] = room.present
+        said |= {"present": room.present, "leader": room.leader}
     body = orjson.dumps(said)
     return News(body, hashlib.blake2b(body, digest_size=12).hexdigest())

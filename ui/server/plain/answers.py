@@ -45,7 +45,7 @@ def with_way(text: str, scope: Scope) -> str:
     url = "?" + urlencode([(PLAIN, "1"), *_query(scope)])
     told = json.dumps(url).replace("<", "\\u003c")
     text = re.sub(r"<noscript>.*?</noscript>", "", text, flags=re.DOTALL)
-    way = WAY.format(url=html.escape(url), text=told)
+    way = WAY.format(url=html.escape(url), text=told) + f"<script>{asset('leading.js')}</script>\n"
     return styled(text).replace("<title>", f"{way}<title>", 1)
 
 
