@@ -7,6 +7,7 @@ limit what is measured.
 import asyncio
 import json
 import time
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -35,6 +36,7 @@ SECRET = {"STREAMLIT_SERVER_COOKIE_SECRET": "of the benchmarks"}  # that process
 STEPS = ("rope", "kv_cache", "absorption", "compare", "attention_maps")
 CHOICES = 4
 SOON, LATE = 2.0, 5.0  # seconds
+FIRST = 2**16  # bytes of a page in which its head ends, mostly
 ARRIVES = 0.05  # seconds between two followers of one process of clients
 
 
@@ -65,7 +67,7 @@ class Class:
 
     async def join(self) -> dict[str, str]:
         """What a follower shows from now on."""
-        joined = await self._post("join", {}, {})
+        joined = await joined_by(self.line, self.app, self.code)
         return {"x-class-token": joined.json()["token"]}
 
     async def answer(self, headers: dict[str, str], question: str, choice: int) -> int:
@@ -89,6 +91,15 @@ class Class:
         return done.raise_for_status() if well else done
 
 
+async def joined_by(line: httpx2.AsyncClient, url: str, code: str) -> httpx2.Response:
+    """The answer to who joins, and tries again where many do at once, as a browser does."""
+    while True:
+        answer = await line.post(f"{url}/_class/{code}/join", json={})
+        if answer.status_code != httpx2.codes.TOO_MANY_REQUESTS:
+            return answer.raise_for_status()
+        await asyncio.sleep(1)
+
+
 def followers(url: str, code: str, count: int, patience: float) -> list[dict[str, float]]:
     """Follow a class in a process of its own until it ends; return when each page first came."""
 
@@ -106,23 +117,32 @@ def followers(url: str, code: str, count: int, patience: float) -> list[dict[str
 async def _follow(
     line: httpx2.AsyncClient, url: str, code: str, patience: float
 ) -> dict[str, float]:
-    joined = await line.post(f"{url}/_class/{code}/join", json={})
-    hello = joined.raise_for_status().json() | {"lang": "en", "root": url, "own": {}, "shows": ""}
+    joined = await joined_by(line, url, code)
+    hello = joined.json() | {"lang": "en", "root": url, "own": {}, "shows": ""}
     came: dict[str, float] = {}
+    places: dict[str, str] = {}  # where each is, by the name that the server gives it
     socket = f"ws{url.removeprefix('http')}/_class/{code}/follow"
     async with connect(socket, max_size=None, open_timeout=patience, proxy=None) as follows:
         await follows.send(json.dumps(hello))
-        here = ""
         async for said in follows:
             if isinstance(said, bytes):
-                came.setdefault(here, time.monotonic())
+                came.setdefault(places.get(place_of(said), ""), time.monotonic())
                 continue
             news = json.loads(said)
             if news.get("ended"):
                 break
             if "here" in news:
-                here = json.dumps(news["here"], sort_keys=True)
+                places[news["place"]] = json.dumps(news["here"], sort_keys=True)
     return came
+
+
+def place_of(page: bytes) -> str:
+    """Which place a page shows, by the name that the server gives it."""
+    unpacked = zlib.decompressobj(wbits=31)
+    head = unpacked.decompress(page, FIRST)
+    while b"\n" not in head:
+        head += unpacked.decompress(unpacked.unconsumed_tail, FIRST)
+    return json.loads(head.partition(b"\n")[0])["place"]
 
 
 def following(
@@ -145,6 +165,36 @@ def following(
     if bare:
         with bare_fleet() as (app,):
             yield in_thread(_asked_at_once(app.url, visitors, patience))
+
+
+def hurrying(
+    visitors: int = 50,
+    steps: int = 500,
+    pause: float = 0.1,
+    processes: int = 1,
+    clients: int = 1,
+    patience: float = 60.0,
+    warm: Mapping[str, str] = WARM,
+) -> Iterator[Row]:
+    """A lecturer hurries through steps: when each follower is where the last one leads."""
+    with _joint(processes) as shared, fleet(processes, warm | SECRET | shared) as apps:
+        room = Class(apps[0].url, patience)
+        taken, _ = in_thread(_lecture(room, apps, visitors, clients, steps, pause))
+        last = len(room.told) - 1
+        waits = [shown.get(last, float("inf")) for shown in room.shown]
+        yield (
+            {
+                "followers": len(waits),
+                "steps": steps,
+                "in s": room.told[-1][0] - room.told[0][0],
+                "steps that a follower saw": sum(map(len, room.shown)) / len(waits),
+                "p50 s": percentile(waits, 0.5),
+                "max s": max(waits),
+                "out of step at the end": waits.count(float("inf")),
+            }
+            | taken.row()
+            | held(apps)
+        )
 
 
 @contextmanager

@@ -7,6 +7,7 @@
     python benchmarks/load/run.py slow                         beside silent and deaf connections
     python benchmarks/load/run.py leak --seconds 3600          what a long class leaves behind
     python benchmarks/load/run.py following --visitors 300     a class follows its lecturer
+    python benchmarks/load/run.py hurrying --visitors 50       through 500 quick steps
     python benchmarks/load/run.py answering --visitors 300     and answers one question
 
 Everything is on this machine: servers, clients, and the browsers among them. A visitor stays with
@@ -32,6 +33,7 @@ CASES = {
     "slow": faults.slow,
     "leak": leak.leak,
     "following": room.following,
+    "hurrying": room.hurrying,
     "answering": room.answering,
 }
 

@@ -17,3 +17,8 @@ def test_every_answer_of_a_class_is_counted_once():
     assert row["histogram right"]
     assert row["after the reveal"] == 409
     assert row["tracebacks"] == 0
+
+
+def test_a_class_of_50_ends_where_500_quick_steps_lead():
+    (row,) = room.hurrying(visitors=50, steps=500, pause=0.05, patience=patience.SECONDS, warm={})
+    assert (row["followers"], row["out of step at the end"]) == (50, 0)
