@@ -1,5 +1,6 @@
 // What the frame does in the browser: on a phone the drawer of the navigation closes after a
-// choice; a link to a part of the page leads there; a jump to another page is one step of Back.
+// choice; a link to a part of the page leads there; a jump to another page is one step of Back; the
+// document says which language it is in.
 const PHONE = "(max-width: 768px)"; // where Streamlit lays the navigation over the page
 const CHOICES = "[data-testid=stPageLink] a, .st-key-story_start button, .st-key-lecture_start button, .st-key-class_door button";
 const CLOSE = "[data-testid=stSidebarCollapseButton] button";
@@ -65,6 +66,9 @@ function start() {
   return true;
 }
 
-export default function () {
+export default function ({ data }) {
+  document.documentElement.lang = data.language;
+  const skip = document.querySelector("[data-testid=stSkipToContent]")?.firstChild; // Streamlit's own
+  if (skip) skip.data = data.skip;
   document.mlaFrame ??= start();
 }

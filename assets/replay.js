@@ -40,7 +40,7 @@
     const still = document.querySelector("#still");
     if (!says || lang() === told.lang || !still) return;
     document.title = says.tab;
-    document.documentElement.lang = lang();
+    document.documentElement.lang = says.tag;
     still.querySelector("h1").textContent = says.title;
     still.querySelector("p").textContent = says.says;
     still.querySelector("img").src = new URL(says.picture, root);

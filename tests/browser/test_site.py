@@ -188,13 +188,14 @@ def test_a_choice_changes_the_page_and_its_address_and_back_undoes_it(reader, se
 def test_a_page_of_another_language_says_so_before_and_after_it_is_drawn(reader, context, served):
     bare = context.browser.new_context(java_script_enabled=False).new_page()
     bare.goto(f"{served}/zh/")
-    expect(bare.locator("html")).to_have_attribute("lang", "zh")
+    expect(bare.locator("html")).to_have_attribute("lang", "zh-CN")
     expect(bare.locator("h1")).to_have_text("标题")
     bare.context.close()
     reader.goto(f"{served}/zh/")
     reader.wait_for_url(f"{served}/?lang=zh")
     settle(reader)
     expect(reader.locator("h1").first).to_contain_text("注意力")
+    expect(reader.locator("html")).to_have_attribute("lang", "zh-CN")
 
 
 def test_a_block_of_the_scene_opens_what_was_recorded_for_it(reader, served):

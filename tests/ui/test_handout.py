@@ -27,9 +27,10 @@ SHEETS = [
 
 
 @pytest.mark.parametrize(
-    ("lang", "begins"), [("en", "Chapter {n} of {count}: "), ("zh", "第 {n} 章（共 {count} 章）：")]
+    ("lang", "tag", "begins"),
+    [("en", "en", "Chapter {n} of {count}: "), ("zh", "zh-CN", "第 {n} 章（共 {count} 章）：")],
 )
-def test_a_document_says_in_its_language_what_each_sheet_shows(lang, begins):
+def test_a_document_says_in_its_language_what_each_sheet_shows(lang, tag, begins):
     text = document(SHEETS, ROOT, lang)
     pages = [catalogue()[f"{sheet.page}.link"][lang] for sheet in SHEETS]
     assert [unescape(title) for title in re.findall("<h2>(.*?)</h2>", text)] == [
@@ -37,7 +38,7 @@ def test_a_document_says_in_its_language_what_each_sheet_shows(lang, begins):
     ]
     alternatives = re.findall(r'class="picture" src="\S+" alt="(.*?)"', text)
     assert all(page in alt for page, alt in zip(pages, alternatives, strict=True))
-    assert f'<html lang="{lang}">' in text
+    assert f'<html lang="{tag}">' in text
 
 
 def test_a_document_holds_words_as_they_are_pictures_and_links():

@@ -122,7 +122,7 @@ def test_a_page_has_an_address_of_its_own_in_each_language():
     still = Still("kv_cache", "标题", "一句话。", "stills/kv_cache.jpg", "zh")
     text = document(still, {}, "https://example.org/mla")
     assert still.place == "zh/kv_cache/"
-    assert '<html lang="zh">' in text
+    assert '<html lang="zh-CN">' in text
     assert "<title>KV 缓存 · MLA Explorer</title>" in text
     assert 'src="../../replay.js"' in text
     assert 'hreflang="en" href="https://example.org/mla/kv_cache/"' in text

@@ -17,6 +17,7 @@ from ui.settings import visit as visits
 from ui.settings.address import ASKED
 from ui.settings.page import Note, Page
 from ui.settings.rooms import SETTINGS
+from ui.settings.shared import TAGS
 from ui.streamlit_internals import is_connected, session_id
 from ui.words.text import safe, t
 
@@ -111,7 +112,8 @@ def _above(page: Page) -> Callable[[], None]:
 
 def _listen() -> None:
     """Put the frame's own scripts on the page."""
-    st.components.v2.component("frame", js=asset("frame.js"))(key="frame")
+    said = {"language": TAGS[state.settings()["lang"]], "skip": t("navigation.skip")}
+    st.components.v2.component("frame", js=asset("frame.js"))(key="frame", data=said)
     classroom.listen()
 
 

@@ -5,6 +5,7 @@ import html
 
 from ui.frame import share, story
 from ui.handout.sheets import Sheet
+from ui.settings.shared import TAGS
 from ui.words.text import ORIGINAL, catalogue
 
 STYLE = """
@@ -32,7 +33,7 @@ def document(made: list[Sheet], root: str, lang: str) -> str:
     title, every = _said("handout.title", lang), _said("handout.all", lang, count=len(made))
     body = "".join(_section(sheet, lang) for sheet in made)
     return f"""<!DOCTYPE html>
-<html lang="{lang}">
+<html lang="{TAGS[lang]}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>

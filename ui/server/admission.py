@@ -21,6 +21,7 @@ from ui import asset
 from ui.engine.job_owner import COOKIE
 from ui.server.answers import HTML, answer, is_page, language
 from ui.settings.server import server
+from ui.settings.shared import TAGS
 from ui.words.numbers import count
 from ui.words.text import catalogue
 
@@ -170,7 +171,7 @@ def _page(scope: Scope, place: int) -> str:
         return catalogue()[f"waiting.{key}"][lang]
 
     told: dict[str, Callable[[], str] | str] = {
-        "lang": lang,
+        "lang": TAGS[lang],
         "title": html.escape(say("title")),
         "says": html.escape(say("says").format(most=count(_seats()))),
         "place": html.escape(say("place").format(place=count(place))),

@@ -5,6 +5,7 @@ from ui.settings import parsers
 from ui.settings.parsers import TRAINED, Setting, flag, known, one_of, preset, room, whole, words
 
 LANGUAGES = {"en": "English", "zh": "中文"}
+TAGS = {"en": "en", "zh": "zh-CN"}  # by which browsers choose a font, screen readers a voice
 VARIANTS = mechanisms.offered()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ui import STATIC
 from ui.server.scripts import FRAME, OF_PAGE, scripts
-from ui.server.styles import ROOT, styled
+from ui.server.styles import ROOT, in_language, styled
 from ui.settings.page import HOME
 from ui.settings.shared import LANGUAGES
 from ui.words.text import catalogue
@@ -77,7 +77,7 @@ def document(still: Still, told: dict[str, Any], url: str) -> str:
     text = re.sub(r"<!--\s*Machine-readable.*?/>", "", text, flags=re.DOTALL)
     text = re.sub(r"<noscript>.*?</noscript>", "", text, flags=re.DOTALL)
     text = re.sub(r"<title>.*?</title>", lambda _: _head(still, url, up), text)
-    text = text.replace('="./', f'="{up}').replace('<html lang="en"', f'<html lang="{still.lang}"')
+    text = in_language(text.replace('="./', f'="{up}'), still.lang)
     data = json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")
     ours = f'<script type="application/json" id="copy">{data}</script>\n'
     ours += f'    <script src="{up}replay.js"></script>\n'

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ui import ASSETS, STATIC, asset
+from ui.settings.shared import TAGS
 from ui.site import frontend, pack
 from ui.site.html import Still, document
 from ui.site.html import place as place_of
@@ -77,7 +78,7 @@ def write(
     every = list(taken(made))
     for still in every:
         same = (one for one in every if one.page == still.page)
-        said = {one.lang: asdict(one) | {"tab": one.name} for one in same}
+        said = {one.lang: asdict(one) | {"tab": one.name, "tag": TAGS[one.lang]} for one in same}
         place = made / still.place
         place.mkdir(parents=True, exist_ok=True)
         own = told | {"lang": still.lang, "page": place_of(still.page, "en"), "stills": said}

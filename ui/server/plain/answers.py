@@ -21,9 +21,10 @@ from ui.server.answers import HTML, answer, is_page, language
 from ui.server.classes.drawing import Asked, draw
 from ui.server.plain.written import written
 from ui.server.scripts import Answer, brings_page, compressed, takes_gzip
-from ui.server.styles import styled
+from ui.server.styles import in_language, styled
 from ui.settings.page import HOME
 from ui.settings.rooms import PAGES
+from ui.settings.shared import TAGS
 from ui.streamlit_internals import ForwardMsg
 from ui.words.text import catalogue
 
@@ -41,12 +42,12 @@ WAY = """<noscript><meta http-equiv="refresh" content="0; url={url}"></noscript>
 
 
 def with_way(text: str, scope: Scope) -> str:
-    """Return the app's HTML: with its styles, and the way to words in the place of Streamlit's."""
+    """Return the app's HTML in the reader's language, with its styles and the way to words."""
     url = "?" + urlencode([(PLAIN, "1"), *_query(scope)])
     told = json.dumps(url).replace("<", "\\u003c")
     text = re.sub(r"<noscript>.*?</noscript>", "", text, flags=re.DOTALL)
     way = WAY.format(url=html.escape(url), text=told) + f"<script>{asset('leading.js')}</script>\n"
-    return styled(text).replace("<title>", f"{way}<title>", 1)
+    return in_language(styled(text), language(scope)).replace("<title>", f"{way}<title>", 1)
 
 
 def is_plain(scope: Scope) -> bool:
@@ -106,7 +107,7 @@ async def _page(scope: Scope) -> str:
 
     own = [] if lang == "en" else [("lang", lang)]
     told = {
-        "lang": lang,
+        "lang": TAGS[lang],
         "title": say(f"{name}.link"),
         "why": say("plain.why").format(again=link(say("plain.again"), name, query)),
         "links": " · ".join(link(say(f"{one}.link"), one, own) for one in PAGES),
