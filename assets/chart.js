@@ -115,7 +115,7 @@ class Chart {
     const Plotly = (this.Plotly ??= await load(this.data.script));
     if (!this.waits || !this.host.isConnected || !this.host.clientWidth) return;
     this.waits = false;
-    const { figure, clicks, words, file } = this.data;
+    const { figure, clicks, words, file, plotly: { locale, dictionary } } = this.data;
     const begun = JSON.stringify([words[0], squares(figure.layout)]);
     if (this.begun !== begun) this.begin(words[0], begun);
     const template = themed(figure.layout.template, getComputedStyle(this.host));
@@ -131,6 +131,8 @@ class Chart {
       modeBarButtonsToAdd: [this.button],
       modeBarButtonsToRemove: WITHOUT,
       displaylogo: false,
+      locale,
+      locales: { [locale]: { dictionary, format: {} } },
       toImageButtonOptions: { format: "png", scale: 2, filename: file }, // readable on a slide
     });
     if (this.plot.told) return;

@@ -14,7 +14,8 @@ _LOOSE = re.compile(rf"(?<![{_SHAPED}])(?:(?<![{_EMOJI}])[{_JOINERS}]|[{_JOINERS
 SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _ALONE = re.compile(rf"(?<!\S)[{SELECTORS}]+")
 _TURNING = {"R", "AL", "AN"}  # written from right to left
-_ISOLATE, _END = "\u2068", "\u2069"
+ISOLATES = "\u2068\u2069"  # what is between them does not turn what is around
+_ISOLATE, _END = ISOLATES
 _ISOLATED = re.compile(rf"{_ISOLATE}([^\u2066-\u2069]*){_END}")
 
 

@@ -191,6 +191,7 @@ CACHES_OF_PYTHON = {
     "ui/server/scripts.py:scripts": "of two kinds of page",
     "ui/words/glossary.py:_pattern": "of a language",
     "ui/words/glossary.py:terms": "without arguments",
+    "ui/words/sources.py:_phrases": "without arguments",
     "ui/words/text.py:catalogue": "without arguments",
     "mla_engine/estimate.py:_moments": "some pairs of numbers for each of 256 shapes of a step",
     "mla_engine/estimate.py:_peak": "a number for each of 1,024 shapes of a call",

@@ -97,7 +97,7 @@ def _traces(
                 "type": "scatter",
                 "x": np.asarray(lengths),
                 "y": np.asarray(found, dtype=np.float64) / UNITS[unit],
-                "name": f"{name}, {words['measured']}",
+                "name": words["of_measured"].format(name=name),
                 "mode": "markers",
                 "marker": {"color": its.colour, "symbol": its.mark, "size": 13},
                 "cliponaxis": False,
@@ -133,7 +133,8 @@ def _axes(
     axis = {"type": kind, "fixedrange": True, "dtick": 1 if log else None, "tickformat": ",.9~g"}
     ends = np.asarray(limits, dtype=np.float64) / UNITS[unit]
     up = axis | {"range": (np.log10(ends) if log else ends).tolist()}
-    return titled(words["context"]) | axis, titled(f"{words['cache']}, {unit}") | up
+    held = words["in_unit"].format(name=words["cache"], unit=unit)
+    return titled(words["context"]) | axis, titled(held) | up
 
 
 def _levels(levels: Mapping[str, float], contexts: Sequence[int], unit: str) -> list[dict]:

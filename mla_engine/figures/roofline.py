@@ -31,7 +31,7 @@ def roofline(
     along: Mapping[str, Mapping[int, tuple[float, float]]] = NOWHERE,
     titles: tuple[str, str] = ("FLOP per byte", "TFLOP/s"),
     ridge: str = "",
-    below: str = "",
+    below: str = "{name}",
     height: int = HEIGHT,
 ) -> Figure:
     """Draw the roof min(peak, bandwidth x intensity), and a mark for each call, on log axes.
@@ -44,7 +44,7 @@ def roofline(
         along: where each call's mark goes with a slider, by the slider's places.
         titles: of the axes.
         ridge: what is written at the ridge.
-        below: the word for what was measured, for the hover text.
+        below: what a measured one is called, for the hover text; {name} is the call.
         height: pixels.
     """
     peak, bandwidth = rates
@@ -57,7 +57,8 @@ def roofline(
         traces.append(_mark(name, place, style, titles) | {"meta": moves or None})
         if measured and name in measured:
             hollow = style | {"symbol": f"{look(role).mark}-open", "line": {"width": 3}}
-            traces.append(_mark(f"{name}, {below}", measured[name], hollow, titles, listed=False))
+            called = below.format(name=name)
+            traces.append(_mark(called, measured[name], hollow, titles, listed=False))
     x, y = _axes(peak, bandwidth, (low, high), titles)
     stays = [line | {"name": "ridge"} for line in upright(corner, width=2)]
     options = {"shapes": stays, "annotations": [_ridge(corner, ridge)]}

@@ -53,6 +53,8 @@ WORDS: Mapping[str, str] = {
     "context": "context length, tokens",
     "cache": "cache",
     "measured": "measured",
+    "in_unit": "{name}, {unit}",
+    "of_measured": "{name}, measured",
 }
 
 TEMPLATE = {

@@ -5,13 +5,14 @@ what was set, one page of each kind is accessible, and a class is joined.
 """
 
 import io
+import re
 
 import pytest
 import segno
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.browser.looks import KINDS, Turn, looked_at, looked_through
+from tests.browser.looks import KINDS, LANGUAGES, Turn, looked_at, looked_through, speak
 from tests.browser.test_classroom import at, classroom, goes, joined, over
 from tests.browser.test_classroom import opened as class_opened
 from tests.browser.test_story import STORY_BARS, wrong
@@ -19,6 +20,8 @@ from tests.browser.waiting import door, listening, menu, settle
 from ui.frame.story import steps
 
 pytestmark = pytest.mark.browser
+AS_PAGE = {"accept": "text/html"}
+HAN = re.compile("[\u3400-\u9fff]")
 CHINESE = "".join(chr(0x4E00 + n) for n in range(256))
 
 
@@ -144,6 +147,23 @@ def test_a_long_text_leaves_every_link_for_others_and_survives_a_reload(app_url,
 def test_a_page_of_each_kind_has_no_serious_finding(opened, name):
     turn = Turn.of(KINDS.index(name))
     assert looked_through(opened(name, turn), turn) == []
+
+
+def test_a_page_tells_the_browser_its_language_and_plotly_speaks_it(opened):
+    page = opened("rope", Turn(0, LANGUAGES.index("zh")))
+    assert '<html lang="zh-CN"' in page.request.get(page.url, headers=AS_PAGE).text()
+    for language, tag, says in (
+        ("zh", "zh-CN", "下载为 PNG 图片"),
+        ("en", "en", "Download plot as a PNG"),
+    ):
+        if language == "en":
+            speak(page, language)
+        expect(page.locator("html")).to_have_attribute("lang", tag)
+        titles = page.locator(".modebar-btn").evaluate_all(
+            "all => all.map((one) => one.dataset.title)"
+        )
+        assert says in titles
+        assert all(bool(HAN.search(title)) == (language == "zh") for title in titles)
 
 
 def test_a_step_of_the_story(opened):

@@ -96,7 +96,7 @@ def test_charts_stay_as_high_as_rows_and_legends_need():
     assert resized(listed, 100).layout.height == 4 * 25 + 62 + 25 + 45 + 30
     calls = {f"call {n}": (10.0 * n, 1e12) for n in range(1, 12)}
     titles = ("FLOP per byte", "TFLOP/s")
-    roof = roofline((1e15, 1e12), calls, titles=titles, ridge="ridge", below="measured")
+    roof = roofline((1e15, 1e12), calls, titles=titles, ridge="ridge", below="{name}, measured")
     assert resized(roof, 100).layout.height == 11 * 25 + 62 + 100
     low = bars(names, {"bytes": [1, 2, 3]}, legend=False, height=around + 20)
     assert resized(low, 50).layout.height == around + 20, "never higher than it was"

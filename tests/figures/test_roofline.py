@@ -9,7 +9,7 @@ CALLS = {"MHA": (1.0, 5e12), "MLA": (400.0, 1e15)}
 
 
 def test_marks_differ_by_symbol_and_measured_ones_are_hollow():
-    fig = roofline(RATES, CALLS, measured={"MLA": (400.0, 3e14)}, below="measured")
+    fig = roofline(RATES, CALLS, measured={"MLA": (400.0, 3e14)}, below="{name}, measured")
     mha, mla, taken = fig.data[1:]
     assert (mha.x[0], mha.y[0]) == (1.0, 5.0)
     assert (mla.x[0], mla.y[0]) == (400.0, 1000.0)

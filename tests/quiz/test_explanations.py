@@ -8,6 +8,7 @@ import pytest
 from mla_engine import budget, claims, quiz
 from tests.quiz import truth, truth_of_runs, truth_of_successors, truth_of_work
 from tests.sampling import many
+from tests.ui.screen import counted
 from ui.pages.quiz import question as quiz_question
 from ui.settings import state
 from ui.settings.shared import LANGUAGES
@@ -155,7 +156,7 @@ def test_the_explanation_of_a_statement_holds_the_figures_of_its_check(lang):
     for claim, question in statements().items():
         wording = catalogue()[f"statements.{claim}_sentence"][lang]
         found = claims.check(claim)
-        wanted = wording.format(**{figure.name: figure.value for figure in found.evidence})
+        wanted = wording.format(**counted(found))
         same_figures = [
             re.findall(r"\d+", re.sub(r"(?<=\d)(,(?=\d{3})|e[+-]?0*)", "", text))
             for text in (wanted, explained(question).replace("×10−", "").replace("×10", ""))

@@ -16,6 +16,8 @@ import pandas as pd
 from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 
+from mla_engine.claims import Verdict
+
 OWN_TEXT = {"default", "value", "id", "page_script_hash", "query_string", "css", "js"}
 
 
@@ -277,3 +279,21 @@ def _leaves(text: str) -> Iterator[str]:
         yield held
     else:
         yield from _strings(held)
+
+
+class Counted(float):
+    """A number in millions, which a Chinese text has in ten thousands or hundreds of millions."""
+
+    def __format__(self, spec: str) -> str:
+        if spec != "million":
+            return super().__format__(spec)
+        millions, unit = (100, "亿") if self >= 100 else (0.01, "万")
+        return f"{self / millions:#,.4g}".rstrip(".") + unit
+
+
+def counted(verdict: Verdict) -> dict[str, object]:
+    """Return the evidence of a verdict by name, numbers as texts in both languages write them."""
+    return {
+        one.name: Counted(one.value) if isinstance(one.value, float) else one.value
+        for one in verdict.evidence
+    }

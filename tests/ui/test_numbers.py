@@ -6,6 +6,7 @@ import pytest
 
 from ui.words import numbers
 from ui.words.numbers import clock, count, digits, flop, number, share, size, times
+from ui.words.text import t
 
 ROWS = [
     (count, 32768, "32,768"),
@@ -34,7 +35,7 @@ ROWS = [
     (partial(size, binary=False), 1_500_000, "1.50 MB"),
     (numbers.tied_size, 3 * 2**30, "3.00\xa0GiB"),
     (partial(numbers.tied_size, binary=False), 4.8e12, "4.80\xa0TB"),
-    (numbers.prefixed, 999, "999\xa0"),
+    (numbers.prefixed, 999, "999"),
     (numbers.prefixed, 1234, "1.23\xa0k"),
     (partial(numbers.giga, unit="B/s"), 2.04e10, "20.4\xa0GB/s"),
     (numbers.shortest, 4.0, "4"),
@@ -89,3 +90,36 @@ def test_a_share_is_written_in_the_readers_language(monkeypatch):
     monkeypatch.setattr("ui.words.text.settings", lambda: {"lang": "zh"})
     assert [share(part) for part in (0.1234, 2.29e-7)] == ["12.3%", "不到 0.001%"]
     assert [numbers.error_percent(0.1234), numbers.off_by(0.73214)] == ["12.3%", "73.2%"]
+
+
+CHINESE = [
+    (numbers.prefixed, 999, "999"),
+    (numbers.prefixed, 395_264, "39.5\xa0万"),
+    (numbers.prefixed_count, 1_536, "1,536"),
+    (numbers.prefixed_count, 9_999, "9,999"),
+    (numbers.prefixed_count, 6_560_000, "656\xa0万"),
+    (numbers.prefixed_count, 34_400_000_000, "344\xa0亿"),
+    (numbers.prefixed_count, 1.234e12, "1.23\xa0万亿"),
+    (numbers.in_millions, 13_762_560, "1,376\xa0万"),
+    (numbers.millions, 999_999, "999,999"),
+    (numbers.millions, 37_748_736, "3,775\xa0万"),
+    (numbers.entries, 99_999, "99,999"),
+    (numbers.entries, 100_663_296, "1.007\xa0亿"),
+    (flop, 1.234e12, "1.23\xa0TFLOP"),
+    (size, 1152, "1.12 KiB"),
+]
+
+
+@pytest.mark.parametrize(("function", "argument", "text"), CHINESE)
+def test_a_large_count_is_written_by_ten_thousands_in_chinese(
+    function, argument, text, monkeypatch
+):
+    monkeypatch.setattr("ui.words.text.settings", lambda: {"lang": "zh"})
+    assert function(argument) == text
+
+
+def test_a_chinese_counter_follows_its_number_without_a_space(monkeypatch):
+    monkeypatch.setattr("ui.words.text.settings", lambda: {"lang": "zh"})
+    said = t("absorption.step", adds=numbers.prefixed(395_264), heads="16")
+    assert said.startswith("39.5\xa0万次")
+    assert t("absorption.step", adds="512", heads="16").startswith("512 次")

@@ -8,6 +8,7 @@ import ast
 import html
 import io
 import json
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -98,6 +99,12 @@ TERM = re.compile(r'<span class="term" tabindex="(?:-?\d)" aria-description="([^
 # Numbers that one language writes as words where the other has digits; "one of 32 heads" is the
 # English name of a mistake.
 SPELT = {"0", "1", "2", "32"}
+LARGE = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "万": 1e4, "亿": 1e8, "万亿": 1e12}
+COUNT = re.compile(r"(\d(?:[\d,.]*\d)?)\s*(万亿|[kMGT万亿])(?![A-Za-z])")  # a large one
+HAN = "[\u3400-\u9fff，。；：？！、（）“”]"
+WESTERN = re.compile(rf"{HAN}[,;:]|[,;:] ?{HAN}|\({HAN}|{HAN}\)|\d\s?[kMG]\s?[个次]")
+PROSE = re.compile(r"\b(?:the|of|and|is|are|as|its|by|per|that|which) [a-z]+")
+WRITTEN_IN_ENGLISH = {"attention_maps", "compression", "quality"}  # a text, by a reader or a model
 LEAST_TEXTS = 5  # of a page: the two languages differ in at least as many
 
 
@@ -217,12 +224,44 @@ def all_texts(at: AppTest) -> list[str]:
     return [*texts(at), *pictures, *said, *drawn]
 
 
+def alone(text: str, other: str) -> dict[float, bool]:
+    """Return what a text alone has of numbers: value -> whether a word for a large one follows.
+
+    The languages group digits in their own ways: "395 k" is "39.5 万", and "1.54 k" is "1,536".
+    """
+    words = dict(COUNT.findall(re.sub(r"<[^>]*>", "", text)))
+    left = (number for number in numbers(text) - numbers(other) if number not in SPELT)
+    return {float(n.replace(",", "")) * LARGE.get(words.get(n), 1): n in words for n in left}
+
+
+def are_paired(some: dict[float, bool], others: dict[float, bool]) -> bool:
+    """Tell whether each of some large counts is among the others, to the digits that are shown."""
+    return all(
+        any(
+            (large or its) and math.isclose(one, value, rel_tol=5e-3)
+            for value, its in others.items()
+        )
+        for one, large in some.items()
+    )
+
+
 def test_both_languages_say_the_same_numbers(shown):
     pairs = list(zip(*(all_texts(shown.at[lang]) for lang in ("en", "zh")), strict=True))
     for english, chinese in pairs:
-        ours, theirs = numbers(english), numbers(chinese)
-        assert {*(ours - theirs), *(theirs - ours)} <= SPELT, (english, chinese)
+        ours, theirs = alone(english, chinese), alone(chinese, english)
+        assert are_paired(ours, theirs), (english, chinese)
+        assert are_paired(theirs, ours), (english, chinese)
     assert sum(english != chinese for english, chinese in pairs) >= LEAST_TEXTS
+
+
+def test_chinese_has_its_own_marks_and_large_numbers_and_no_english_prose(shown):
+    at = shown.at["zh"]
+    for text in all_texts(at):
+        text = html.unescape(APART.sub("", text))
+        assert not WESTERN.findall(text), text
+    cells = [str(cell) for table in at.dataframe for cell in table.value.to_numpy().flat]
+    for text in () if shown.page in WRITTEN_IN_ENGLISH else (*texts(at), *cells):
+        assert not PROSE.findall(APART.sub("", text)), text
 
 
 def read(name: str, content: bytes) -> int:

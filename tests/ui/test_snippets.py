@@ -106,12 +106,13 @@ STATES = [
 ]
 SI = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 SCALES = {"ms": 1e-3, "µs": 1e-6, "ns": 1e-9} | {p: SI[p] for p in "kMGT"}
+SCALES |= {"万": 1e4, "亿": 1e8, "万亿": 1e12}
 SCALES |= {f"{prefix}FLOP": SI[prefix] for prefix in SI}
 SCALES |= {f"{prefix}B": 1000 ** (n + 1) for n, prefix in enumerate("kMGTP")}
 SCALES |= {f"{prefix}iB": 1024 ** (n + 1) for n, prefix in enumerate("KMGTP")}
 NUMBER = re.compile(
     r"(?<![A-Za-z0-9_.,-])(-?\d[\d,]*(?:\.(\d+))?)(?:e([+-]\d+))?"
-    r"[ \xa0]?([KMGTP]iB|[kMGTP]B|[kMGTP]FLOP|[mµn]s|[kMGT](?![A-Za-z])|)"
+    r"[ \xa0]?([KMGTP]iB|[kMGTP]B|[kMGTP]FLOP|[mµn]s|[kMGT](?![A-Za-z])|万亿|万|亿|)"
 )
 Opened = Callable[..., AppTest]
 

@@ -17,6 +17,7 @@ from ui.settings.shared import LANGUAGES
 NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 NAMED = r"DeepSeek-V\d"
 SUM = rf"([\d,]+(?: [×+/] [\d,]+)+) = ({NUMBER})"
+LARGE = {"million": 1e6, "billion": 1e9, "万": 1e4, "亿": 1e8}
 OURS = ("story_stage", "clicker")  # components of the story itself
 
 
@@ -69,10 +70,16 @@ def test_every_step_opens_from_its_link_and_says_what_its_page_shows(opened, num
 
 def says_what_is_shown(step: Step, text: str) -> None:
     """Assert that every figure of the sentence is on the page, the same in both languages."""
-    english, chinese = (re.findall(NUMBER, re.sub(NAMED, "", step.say[lang])) for lang in LANGUAGES)
-    assert sorted(english) == sorted(chinese)
-    for figure in english:
+    english, chinese = (re.sub(NAMED, "", step.say[lang]) for lang in LANGUAGES)
+    assert values(english) == pytest.approx(values(chinese), rel=1e-9)
+    for figure in re.findall(NUMBER, english):
         assert re.search(rf"(?<![\d,.]){re.escape(figure)}(?![\d,]|\.\d)", text), figure
+
+
+def values(text: str) -> list[float]:
+    """Return the figures of a sentence, those of millions and more with their words."""
+    found = re.findall(rf"({NUMBER}) ?({'|'.join(LARGE)})?", text)
+    return sorted(float(number.replace(",", "")) * LARGE.get(word, 1) for number, word in found)
 
 
 def lights_what_is_there(step: Step, at: AppTest) -> None:

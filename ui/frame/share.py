@@ -8,7 +8,7 @@ import streamlit as st
 from mla_engine.lazy import LazyModule
 from ui.settings import address, state
 from ui.words.numbers import count
-from ui.words.text import safe, t
+from ui.words.text import listed, safe, t
 
 segno = LazyModule("segno")
 
@@ -60,5 +60,5 @@ def _warnings(text: str) -> list[str]:
 
 def left_out() -> str:
     """Say which settings a link has no room for."""
-    names = "”, “".join(sorted(state.left_out()))
-    return t("share.left_out", names=f"“{names}”", most=count(address.LONGEST))
+    names = listed(f"“{name}”" for name in sorted(state.left_out()))
+    return t("share.left_out", names=names, most=count(address.LONGEST))

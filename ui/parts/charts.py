@@ -20,12 +20,14 @@ from ui.engine.digest import digest
 from ui.parts import files
 from ui.parts.files import Table
 from ui.settings import state
+from ui.settings.shared import TAGS
 from ui.settings.visit import is_plain, visit
-from ui.words.text import t
+from ui.words.text import catalogue, t
 
 pd = LazyModule("pandas")
 
 PLOTLY = next(SCRIPTS.glob("PlotlyChart.*.js")).name  # which has Plotly in it
+BAR = "figures.bar_"  # how the keys of Plotly's own words begin
 CHART = "chart"  # the component that draws one
 PLACE = '<div class="stPlotlyChart" data-testid="stPlotlyChart" role="figure"></div>'
 # Of a chart's height in lecture mode: the lower it is, the larger it and its words are shown.
@@ -67,6 +69,7 @@ def show(
     about = {"alt": alt, "file": name, "clicks": clicks, "script": PLOTLY}
     about["press"] = st.session_state.get("press") if clicks else None  # the last that it heard
     about["words"] = [t("figures.full"), t("figures.not_full")]
+    about["plotly"] = {"locale": TAGS[s["lang"]], "dictionary": _of_plotly()}
     about["follows"] = follows and f"st-key-{follows}-{s['lang']}"
 
     def cell() -> None:
@@ -129,6 +132,12 @@ def _lower(spec: Mapping[str, Any]) -> int:
     return max(min(height, LOWEST), round(height * (LOWER_MAP if is_map else LOWER)))
 
 
+def _of_plotly() -> dict[str, str]:
+    """Return what Plotly itself says, in English as it does, with the reader's words for it."""
+    bar = [key for key in catalogue() if key.startswith(BAR)]
+    return {catalogue()[key]["en"]: t(f"figures.bar_{key.removeprefix(BAR)}") for key in bar}
+
+
 def download(table: Table, file: str, key: str = "") -> None:
     """Draw a button below a picture for its data as CSV; the menu has those of the whole page.
 
@@ -160,4 +169,8 @@ def map_words() -> Mapping[str, str]:
 def growth_words() -> Mapping[str, str]:
     """Return the words of a chart of caches that grow with the context."""
     names = {"context": "axis_context", "cache": "axis_cache", "measured": "measured"}
-    return {name: t(f"figures.{key}") for name, key in names.items()}
+    words = {name: t(f"figures.{key}") for name, key in names.items()}
+    return words | {
+        "in_unit": t("figures.in_unit", name="{name}", unit="{unit}"),
+        "of_measured": t("figures.of_measured", name="{name}"),
+    }

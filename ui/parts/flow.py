@@ -8,7 +8,7 @@ from mla_engine.figures import FlowNode, symbol_html
 from mla_engine.lazy import LazyModule
 from mla_engine.symbols import sources
 from ui.engine import layers
-from ui.words.text import t
+from ui.words.text import listed, t
 
 pd = LazyModule("pandas")
 
@@ -56,5 +56,5 @@ class Overview:
 
     def alt(self) -> str:
         """Return the picture in words."""
-        steps = ", ".join(f"{code} {shape[1:]}" for code, shape in self.shapes.items())
+        steps = listed(f"{code} {shape[1:]}" for code, shape in self.shapes.items())
         return t("flow.alt", steps=steps)

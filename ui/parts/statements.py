@@ -11,8 +11,10 @@ from mla_engine import claims
 from mla_engine.symbols import SYMBOLS
 from ui.engine import queue
 from ui.parts import prose
+from ui.words.numbers import prefixed
 from ui.words.text import listed, named, t, tensor
 
+MILLION = "million"  # how a text writes what is counted in millions
 _BEGIN, _END = "\x01", "\x02"
 _LIST = re.compile(r"[^,:]+(: [\d.]+)?(, [^,:]+(: [\d.]+)?)*")  # names, or names with numbers
 _TENSOR = re.compile(
@@ -78,12 +80,17 @@ def checked(claim: str) -> claims.Verdict:
 
 
 class _Computed:
-    """A value of the evidence, marked in the text so that it can be set bold."""
+    """A value of the evidence, marked in the text so that it can be set bold.
+
+    What was counted in millions is written in full words as MILLION.
+    """
 
     def __init__(self, value: float | int | str) -> None:
         self.value = relisted(value) if isinstance(value, str) else value
 
     def __format__(self, spec: str) -> str:
+        if spec == MILLION:
+            return f"{_BEGIN}{prefixed(1e6 * self.value, 4)}{_END}"
         spec = spec or ("," if isinstance(self.value, int) else "")
         return f"{_BEGIN}{format(self.value, spec)}{_END}"
 

@@ -1,6 +1,6 @@
 """The ways of attending that are compared: every variant, form and cache at the present sizes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mla_engine import LatentConfig, mechanisms
@@ -77,14 +77,9 @@ def label(ways: Ways, code: str) -> str:
     return t(f"ways.way_{code}")
 
 
-def joined(names: Iterable[str]) -> str:
-    """Return names of ways one after the other."""
-    return t("ways.between").join(names)
-
-
 def listed(ways: Ways, amounts: Mapping[str, str]) -> str:
     """Return each way's value in one line: "MHA: 3 KiB; MQA: 1 KiB"."""
-    return joined(t("ways.amount", name=label(ways, code), n=n) for code, n in amounts.items())
+    return texts.parted(texts.named(label(ways, code), n) for code, n in amounts.items())
 
 
 def of_model(model: Model) -> str:
@@ -110,5 +105,5 @@ def other_layers(key: str) -> list[str]:
         said.append(t("common.kinds", name=preset.name, each=each))
     if preset.not_modelled:
         gaps = [t(f"common.gap_{gap.replace(' ', '_')}") for gap in preset.not_modelled]
-        said.append(t("common.not_modelled", name=preset.name, gaps="; ".join(gaps)))
+        said.append(t("common.not_modelled", name=preset.name, gaps=texts.parted(gaps)))
     return said

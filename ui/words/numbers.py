@@ -1,8 +1,12 @@
 """Write every number that is shown: its separators, digits and unit."""
 
-from ui.words.text import t
+from collections.abc import Sequence
+
+from ui.words.text import t, translated
 
 PREFIXES = ("", "k", "M", "G", "T", "P", "E")
+# Of counts, by language: the step from one to the next, and what they are called.
+LARGE = {"en": (1000, PREFIXES), "zh": (10_000, ("", "万", "亿", "万亿", "亿亿"))}
 CLOCKS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 TIED = "\N{NO-BREAK SPACE}"  # keeps a unit beside its number
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -111,22 +115,27 @@ def tied_size(n_bytes: float, binary: bool = True) -> str:
     return size(n_bytes, binary).replace(" ", TIED)
 
 
-def prefixed(value: float) -> str:
-    """Write a number with a prefix of 1,000s: "1.23 T"."""
-    place = 0
-    while value >= 1000 and place < len(PREFIXES) - 1:
-        value, place = value / 1000, place + 1
-    return f"{digits(value)}{TIED}{PREFIXES[place]}"
+def prefixed(value: float, significant: int = 3) -> str:
+    """Write a count with the language's words for large ones: "1.23 T", "1.23 万亿"."""
+    return _prefixed(value, *translated(LARGE), significant).rstrip(TIED)
 
 
 def prefixed_count(value: float) -> str:
-    """Write a count in full below a thousand, else with a prefix: "512", "4.19 M"."""
-    return prefixed(value) if value >= 1000 else count(value)
+    """Write a count in full where it is short, else with a prefix: "512", "4.19 M", "419 万"."""
+    step, _ = translated(LARGE)
+    return prefixed(value) if value >= step else count(value)
+
+
+def _prefixed(value: float, step: int, names: Sequence[str], significant: int = 3) -> str:
+    place = 0
+    while value >= step and place < len(names) - 1:
+        value, place = value / step, place + 1
+    return f"{digits(value, significant)}{TIED}{names[place]}"
 
 
 def flop(value: float) -> str:
     """Write FLOP with a prefix: "1.23 TFLOP"."""
-    return f"{prefixed(value)}FLOP"
+    return f"{_prefixed(value, 1000, PREFIXES)}FLOP"
 
 
 def giga(value: float, unit: str) -> str:
@@ -146,8 +155,9 @@ def clock(seconds: float) -> str:
 
 
 def in_millions(value: float) -> str:
-    """Write millions with three digits: "13.8 M"."""
-    return f"{digits(value / 1e6)} M"
+    """Write millions with three digits: "13.8 M", and in Chinese "1,376 万"."""
+    step, _ = translated(LARGE)
+    return f"{digits(value / 1e6)} M" if step == 1000 else prefixed(value)
 
 
 def millions(value: float) -> str:
@@ -157,7 +167,10 @@ def millions(value: float) -> str:
 
 def entries(value: float) -> str:
     """Write the entries of a matrix as papers do, "100.7 M", and few of them in full."""
-    return f"{tenths(value / 1e6)} M" if value >= 1e5 else count(value)
+    if value < 1e5:
+        return count(value)
+    step, _ = translated(LARGE)
+    return f"{tenths(value / 1e6)} M" if step == 1000 else prefixed(value, 4)
 
 
 # Ratios, shares and errors

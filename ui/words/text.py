@@ -5,15 +5,16 @@ A page's texts are in its folder, a mechanism's in ui/words/mechanisms, and all 
 """
 
 import html
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from mla_engine import RopeConfig, mechanisms
 from mla_engine.claims import CLAIMS
-from mla_engine.drawn import drawn, isolated
+from mla_engine.drawn import ISOLATES, drawn, isolated
 from mla_engine.refusals import ORIGINAL, sentence
 from mla_engine.symbols import SYMBOLS
 from ui import ROOT
@@ -23,6 +24,11 @@ from ui.settings.state import settings
 
 Said = TypeVar("Said")
 
+HAN = "\u3400-\u9fff（）“”，。；：、"
+CHINESE = re.compile(f"[{HAN}]")
+SPACED = re.compile(  # a place for a value, with the spaces between it and Chinese words
+    rf"(?P<before>(?<=[{HAN}]) )?(?P<braces>\{{(?P<code>\w+)\}})(?P<after> (?=[{HAN}]))?"
+)
 MARKS = {ord(mark): f"&#{ord(mark)};" for mark in "\\`*_{}[]()#+-.!|~$:<>"}  # of Markdown
 
 
@@ -75,10 +81,19 @@ class _Filling(dict):
 def t(key: str, **values: object) -> str:
     """Return the text `page.key` in the reader's language with its values filled in.
 
-    A symbol's code in braces becomes its name in its colour, as HTML: `prose` shows it. A name that
-    ends with a Chinese bracket has no space behind it.
+    A symbol's code in braces becomes its name in its colour, as HTML: `prose` shows it. Between a
+    Chinese word of the text and one among the values there is no space.
     """
-    return translated(catalogue()[key]).format_map(_Filling(values)).replace("） ", "）")
+    text = SPACED.sub(partial(_closed, values), translated(catalogue()[key]))
+    return text.format_map(_Filling(values))
+
+
+def _closed(values: Mapping[str, object], place: re.Match[str]) -> str:
+    """Return a place without its space on a side where its value is Chinese."""
+    value = str(values.get(place["code"], "")).strip(ISOLATES)
+    before = "" if CHINESE.match(value[:1]) else place["before"] or ""
+    after = "" if CHINESE.match(value[-1:]) else place["after"] or ""
+    return f"{before}{place['braces']}{after}"
 
 
 def translated(entry: Mapping[str, str]) -> str:
@@ -118,6 +133,16 @@ def listed(parts: Iterable[str]) -> str:
 def named(name: str, value: object) -> str:
     """Return "name: value" with the language's colon."""
     return t("common.named", name=name, value=value)
+
+
+def parted(parts: Iterable[str]) -> str:
+    """Join items that have commas of their own with the language's semicolon."""
+    return t("common.between").join(parts)
+
+
+def bracketed(name: str, inside: str) -> str:
+    """Return "name (inside)" with the language's brackets."""
+    return t("common.bracketed", name=name, inside=inside)
 
 
 def sentences(parts: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from mla_engine import claims as engine
 from mla_engine.budget import MemoryBudgetError
 from mla_engine.refusals import RefusedError
 from tests.ui.controls import control, pressed
-from tests.ui.screen import csv, statement
+from tests.ui.screen import counted, csv, statement
 from ui.parts import statements
 from ui.parts.statements import typeset
 from ui.words.text import catalogue, tensor
@@ -31,6 +31,7 @@ LABELS = {
     "en": ("Computed", "How it is checked", "Source"),
     "zh": ("计算结果", "核对方法", "来源"),
 }
+FORMS = {"million": ".1f"}  # English has these with an M behind
 SEPARATORS = str.maketrans({"、": ", ", "：": ": "})
 
 
@@ -61,8 +62,7 @@ def evidence(claim: str, lang: str) -> str:
     """Return what was found, in English by the engine's own sentence."""
     if lang == "en":
         return engine.CLAIMS[claim].explain(FOUND[claim])
-    values = {figure.name: figure.value for figure in FOUND[claim].evidence}
-    return said(claim, "sentence", lang).format(**values)
+    return said(claim, "sentence", lang).format(**counted(FOUND[claim]))
 
 
 def word(verdict: str, lang: str) -> str:
@@ -338,7 +338,7 @@ def test_the_snippet_prints_what_is_shown(opened):
 def test_every_translation_has_the_same_fields_in_the_same_form(claim):
     entry = catalogue()[f"statements.{claim}_sentence"]
     fields = [
-        {(name, spec) for _, name, spec, _ in Formatter().parse(text) if name}
+        {(name, FORMS.get(spec, spec)) for _, name, spec, _ in Formatter().parse(text) if name}
         for text in entry.values()
     ]
     assert fields[0] == fields[1]

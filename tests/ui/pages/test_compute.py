@@ -670,7 +670,7 @@ def test_measuring_is_on_request_and_stands_beside_the_model(opened, timed, rate
     assert list(table.columns) == ["At least, by the model", "Measured", "Measured / least"]
     assert list(table.index) == names
     chart = charts(at)[8]
-    assert chart.names == ["", *(n for name in names for n in (name, f"{name}, Measured"))]
+    assert chart.names == ["", *(n for name in names for n in (name, f"{name}, measured"))]
     rows = csv(downloads["compute_measured.csv"])
     assert list(rows["way"]) == list(every)
     for name, (code, cost), taken in zip(names, every.items(), TAKEN, strict=True):
@@ -679,7 +679,7 @@ def test_measuring_is_on_request_and_stands_beside_the_model(opened, timed, rate
         intensity = cost.total_flops / cost.total_bytes
         for mark, rate in (
             (name, min(PEAK, SPEED * intensity)),
-            (f"{name}, Measured", cost.total_flops / taken),
+            (f"{name}, measured", cost.total_flops / taken),
         ):
             assert chart.values(mark, "x") == near([intensity])
             assert chart.values(mark, "y") == near([rate / 1e12])

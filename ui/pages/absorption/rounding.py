@@ -19,7 +19,7 @@ from ui.parts.charts import map_words
 from ui.parts.control import control
 from ui.settings.parsers import Setting, one_of
 from ui.words.numbers import count, scientific
-from ui.words.text import t
+from ui.words.text import listed, t
 
 pd = LazyModule("pandas")
 
@@ -153,7 +153,7 @@ def _distances(found: dict[str, Rounding]) -> None:
         height=PANEL,
         axis=t("absorption.relative"),
     )
-    each = ", ".join(f"{name} {scientific(r.between)}" for name, r in found.items())
+    each = listed(f"{name} {scientific(r.between)}" for name, r in found.items())
     charts.show(figure, "absorption:rounding", alt=t("absorption.alt_rounding", each=each))
 
 

@@ -20,7 +20,8 @@ from ui.settings.parsers import Setting, one_of, type_of, words
 from ui.settings.server import server
 from ui.settings.sizes import KV_TYPES
 from ui.words.numbers import amount, count, size, tied_size
-from ui.words.text import listed, t, translated
+from ui.words.sources import cited
+from ui.words.text import listed, named, parted, t, translated
 
 pd = LazyModule("pandas")
 
@@ -109,7 +110,7 @@ def draw(view: View) -> None:
         legend=False,
         height=STEPS,
     )
-    each = "; ".join(f"{row}: {end}" for row, end in zip(names, ends, strict=True))
+    each = parted(map(named, names, ends))
     alt, file = t("after_mla.alt_steps", each=each), "mla_after_levers.csv"
     charts.show(fig, "after_mla:steps", alt=alt, data=partial(_table, view, amounts), file=file)
 
@@ -226,5 +227,5 @@ def source(view: View) -> str:
     one = view.shown.published
     if one is None:
         return t("after_mla.source_own", model=view.shown.said)
-    said = t("after_mla.source", model=one.name, source=one.source)
+    said = t("after_mla.source", model=one.name, source=cited(one.source))
     return f"{said} {translated(one.notes)}" if one.notes else said

@@ -9,7 +9,8 @@ from mla_engine.lazy import LazyModule
 from mla_engine.model_caches.mistakes import Mistake, mistakes
 from ui.parts import charts, prose
 from ui.words.numbers import count, size, times
-from ui.words.text import t, translated
+from ui.words.sources import cited
+from ui.words.text import named, parted, t, translated
 
 pd = LazyModule("pandas")
 
@@ -31,7 +32,7 @@ def draw() -> None:
         axis=t("after_mla.axis_printed"),
         height=PRINTED + LINE * len(found),
     )
-    each = "; ".join(f"{name}: {times(ratio)}" for name, ratio in ratios.items())
+    each = parted(named(name, times(ratio)) for name, ratio in ratios.items())
     alt, file = t("after_mla.alt_printed", each=each), "mla_printed_formulas.csv"
     data = partial(_in_bytes, found)
     charts.show(fig, "after_mla:printed", alt=alt, data=data, file=file)
@@ -55,7 +56,7 @@ def _said(one: Mistake) -> dict[str, str]:
         "true": size(float(one.right), binary=False),
         "ratio": times(one.ratio),
         "context": count(one.context) if one.context else "",
-        "source": one.source,
+        "source": cited(one.source),
     }
     return {t(f"after_mla.column_{name}"): cell for name, cell in cells.items()}
 

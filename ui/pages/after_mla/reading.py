@@ -14,7 +14,8 @@ from ui.parts import charts
 from ui.settings.parsers import Setting, power_of_two
 from ui.settings.sizes import LENGTHS
 from ui.words.numbers import count, size, tied_size
-from ui.words.text import sentences, t
+from ui.words.sources import cited
+from ui.words.text import listed, named, parted, sentences, t
 
 pd = LazyModule("pandas")
 
@@ -67,7 +68,9 @@ def draw(view: View) -> None:
         ticks="~g",
         height=READ + ROW * len(names),
     )
-    each = "; ".join(f"{one.name}: {size(one.stored)}, {size(one.read)}" for one in view.milestones)
+    each = parted(
+        named(one.name, listed((size(one.stored), size(one.read)))) for one in view.milestones
+    )
     alt = t("after_mla.alt_read", context=count(view.chosen.context), each=each)
     rows = [
         {
@@ -98,11 +101,11 @@ def _row(one: Shown) -> dict[str, object]:
     kinds = Counter(layer.kind for layer in one.model.layers)
     cells = {
         "model": one.name,
-        "layers": ", ".join(f"{n} {_kind(kind)}" for kind, n in kinds.items()),
+        "layers": listed(f"{n} {_kind(kind)}" for kind, n in kinds.items()),
         "token": float(found.bytes_per_token) if found else 0.0,
         "stored": one.stored / 2**30,
         "read": one.read / 2**30,
-        "source": one.published.source,
+        "source": cited(one.published.source),
     }
     return {t(f"after_mla.column_{name}"): cell for name, cell in cells.items()}
 

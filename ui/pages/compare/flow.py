@@ -14,7 +14,7 @@ from ui.parts import charts, prose
 from ui.parts.questions import Question, decades
 from ui.settings.parsers import preset_of
 from ui.words.numbers import amount, count, digits, in_millions, millions, size, times
-from ui.words.text import scaling_name, t, tensor
+from ui.words.text import listed, scaling_name, t, tensor
 
 pd = LazyModule("pandas")
 
@@ -91,7 +91,7 @@ class FlowTopic(Topic):
         for way in WAYS:
             codes = [tensor(code) for code, found in self.differing.items() if found == way]
             if codes:
-                lines.append(" ".join(("-", t(f"compare.differ_{way}"), ", ".join(codes))))
+                lines.append(" ".join(("-", t(f"compare.differ_{way}"), listed(codes))))
         return "\n".join(lines) or t("compare.same")
 
     def _steps(self) -> "pd.DataFrame":

@@ -28,6 +28,7 @@ from ui.settings import state
 from ui.settings.page import Functions
 from ui.settings.parsers import Setting, one_of, whole
 from ui.streamlit_internals import DeltaGenerator
+from ui.words import text as texts
 from ui.words.numbers import count, digits, share, signed
 from ui.words.text import listed, safe, t
 
@@ -84,7 +85,7 @@ class MapsTopic(Topic):
                 prose.note(t(f"compare.limits_{self.kind}", limit=digits(limit)))
             prose.say(self._expected(asked) if asked else self._apart(cell, columns(runs[0]), a, b))
             for side in self.sides if self.trained else ():
-                prose.note(f"{side.letter}: {self._heads(side)}")
+                prose.note(texts.named(side.letter, self._heads(side)))
             if long := [told for one in self.sides if (told := beyond(one.origin, self.words))]:
                 prose.say(long[0])
 

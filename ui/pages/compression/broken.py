@@ -14,7 +14,7 @@ from ui.pages.compression.view import View
 from ui.parts import charts, prose
 from ui.parts.questions import Question, evenly
 from ui.words.numbers import count
-from ui.words.text import t
+from ui.words.text import listed, named, parted, t
 
 pd = LazyModule("pandas")
 
@@ -106,13 +106,13 @@ def _by_task(view: View) -> None:
         height=HEIGHT,
     )
     each = (
-        f"{name}: " + ", ".join(f"{tasks[task]} {percent(shares[task])}" for task in TASKS)
+        named(name, listed(f"{tasks[task]} {percent(shares[task])}" for task in TASKS))
         for name, shares in found.items()
     )
     charts.show(
         figure,
         "compression:tasks",
-        alt=t("compression.alt_tasks", each="; ".join(each)),
+        alt=t("compression.alt_tasks", each=parted(each)),
         data=lambda: pd.DataFrame(found).rename_axis("task").reset_index(),
         file="mla_compression_tasks.csv",
     )

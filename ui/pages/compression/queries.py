@@ -11,7 +11,7 @@ from ui.engine.model import Model
 from ui.pages.compression.view import View
 from ui.parts import charts, prose
 from ui.words.numbers import count, millions
-from ui.words.text import t
+from ui.words.text import named, parted, t
 
 pd = LazyModule("pandas")
 
@@ -73,7 +73,7 @@ def _picture(found: list[QueryMemory]) -> None:
         limits=(0, ROOM * max(kept)),
         height=HEIGHT,
     )
-    each = "; ".join(f"{name}: {total}" for name, total in zip(names, totals, strict=True))
+    each = parted(map(named, names, totals))
     charts.show(
         figure,
         "compression:queries",

@@ -16,8 +16,9 @@ from ui.parts.charts import show
 from ui.parts.measure import device_name
 from ui.parts.questions import Question, decades, tokens
 from ui.parts.ways import INDEXED, MOST, label, listed, of_model
+from ui.words import text as texts
 from ui.words.numbers import count, flop, tied_size
-from ui.words.text import sentences, t, variant_name
+from ui.words.text import named, parted, sentences, t, variant_name
 
 pd = LazyModule("pandas")
 
@@ -209,12 +210,12 @@ def products(view: View) -> None:
         totals=list(written.values()),
         height=96 + 30 * len(flops),
     )
-    parts = [t("ways.amount", name=product, n=n) for product, n in written.items()]
+    parts = parted(named(product, n) for product, n in written.items())
     table = {"makes": list(flops), "flop": list(flops.values()), "way": view.shown}
     show(
         figure,
         "products",
-        alt=t("compute.alt_products", name=name, parts=t("ways.between").join(parts)),
+        alt=t("compute.alt_products", name=name, parts=parts),
         data=partial(pd.DataFrame, table),
         file="compute_products.csv",
     )
@@ -227,4 +228,4 @@ def _says_products(view: View, cost: Cost, name: str) -> str:
     if not growing:
         return t("compute.products_even", **values)
     share = flop(view.layers * cost.attention_flops)
-    return t("compute.products", **values, growing=", ".join(growing), share=share)
+    return t("compute.products", **values, growing=texts.listed(growing), share=share)

@@ -14,6 +14,7 @@ from ui.parts.measure import device_name
 from ui.parts.questions import Question, decades
 from ui.parts.ways import INDEXED, Ways, label, listed, of_model, successor
 from ui.words.numbers import clock, count, digits, flop, shortest, tied_size, times, unit_of
+from ui.words.sources import cited
 from ui.words.text import t, variant_name
 
 pd = LazyModule("pandas")
@@ -88,7 +89,7 @@ def source(view: View) -> str:
         gpu=device_name(device),
         rate=digits(device.flops_per_second / 1e12),
         speed=digits(device.bytes_per_second / 1e9),
-        source=t("compute.source_this") if view.chosen.gpu == THIS else device.source,
+        source=t("compute.source_this") if view.chosen.gpu == THIS else cited(device.source),
     )
 
 
@@ -131,7 +132,7 @@ def under_roof(ways: Ways, device: Device, calls: Places, measured: Places) -> D
         measured=named(measured),
         titles=(t("compute.axis_intensity"), t("compute.axis_rate")),
         ridge=t("compute.ridge", ridge=digits(device.ridge)),
-        below=t("compute.column_measured"),
+        below=t("figures.of_measured", name="{name}"),
     )
 
 
@@ -229,7 +230,7 @@ def devices() -> "pd.DataFrame":
             digits(gpu.flops_per_second / 1e12),
             digits(gpu.bytes_per_second / 1e9),
             digits(gpu.ridge),
-            gpu.source,
+            cited(gpu.source),
         )
         for gpu in costs.GPUS.values()
     }

@@ -12,10 +12,10 @@ from ui.pages.decode.run import Runner, Step, runner
 from ui.pages.decode.view import View
 from ui.parts import charts, measure, prose
 from ui.parts.control import control
-from ui.parts.ways import joined, label
+from ui.parts.ways import label
 from ui.streamlit_internals import DeltaGenerator
 from ui.words.numbers import clock, count, digits, prefixed, tied_size
-from ui.words.text import safe, t
+from ui.words.text import parted, safe, t
 
 pd = LazyModule("pandas")
 
@@ -160,4 +160,4 @@ def counted(view: View) -> str:
 def not_run(view: View) -> str:
     """Name the ways that are only counted; empty where all are run."""
     names = [label(view.ways, code) for code in view.ways if code not in view.ran]
-    return t("decode.not_run", ways=joined(names)) if names else ""
+    return t("decode.not_run", ways=parted(names)) if names else ""

@@ -8,11 +8,11 @@ from ui.pages.decode.sentences import EXAMPLES
 from ui.pages.decode.view import FIRST_STEP, View, prompts, writer
 from ui.parts import reader, real_sentences, trained_layer
 from ui.parts.control import control
-from ui.parts.ways import INDEXED, joined, label
+from ui.parts.ways import INDEXED, label
 from ui.settings import state
 from ui.settings.parsers import MOST_WORDS
 from ui.words.numbers import count
-from ui.words.text import sentences, t
+from ui.words.text import parted, sentences, t
 
 
 def controls(model: Model) -> None:
@@ -77,4 +77,4 @@ def _by_weights(view: View) -> tuple[str, str]:
     for code, way in view.ran.items():
         named = seeded if isinstance(view.model.origin(way.config), int) else own
         named.append(label(view.ways, code))
-    return joined(own), joined(seeded)
+    return parted(own), parted(seeded)

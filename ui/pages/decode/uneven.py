@@ -9,7 +9,7 @@ from ui.pages.decode.view import View
 from ui.parts.questions import Question, decades, tokens
 from ui.parts.ways import label
 from ui.words.numbers import count, tied_size, times
-from ui.words.text import t, variant_name
+from ui.words.text import named, parted, t, variant_name
 
 LONGEST = 10**6  # tokens at the end of a question's scale
 
@@ -122,10 +122,8 @@ def _ends(part: KeptPart, now: int) -> tuple[int, int]:
 
 def alt(view: View, step: int) -> str:
     """Return the parts after a step in words."""
-    parts = [
-        t("ways.amount", name=t(f"decode.part_{part.code}"), n=tied_size(part.n_bytes))
+    parts = parted(
+        named(t(f"decode.part_{part.code}"), tied_size(part.n_bytes))
         for part in view.parts(view.uneven, step)
-    ]
-    return t(
-        "decode.alt_parts", name=variant_name(view.uneven), parts=t("ways.between").join(parts)
     )
+    return t("decode.alt_parts", name=variant_name(view.uneven), parts=parts)

@@ -17,7 +17,7 @@ from ui.parts.snippet import kinds
 from ui.settings.page import Functions, Recipe
 from ui.settings.sizes import CONTEXTS
 from ui.words.numbers import amount, count, mixed, times
-from ui.words.text import sentences, t
+from ui.words.text import parted, sentences, t
 
 pd = LazyModule("pandas")
 
@@ -130,7 +130,7 @@ def _product(view: View, scene: Scene) -> str:
             t("kv_cache.of_kind", n=count(n), kind=kind_of(one), numbers=numbers_of(one))
             for one, n in scene.kinds(scene.own)
         )
-        return t("kv_cache.product_kinds", each="; ".join(each), width=scene.width, **values)
+        return t("kv_cache.product_kinds", each=parted(each), width=scene.width, **values)
     if scene.uneven:
         rows = rows_in_words(scene.rows(scene.own, view.context))
         each = shown(view, costs.held_bytes(scene.ways[scene.own], view.context, scene.width))
@@ -155,7 +155,7 @@ def _baseline(scene: Scene) -> str:
 
 def _alt(view: View, scene: Scene) -> str:
     """The chart in words: the bytes of every way at the chosen length."""
-    held = "; ".join(
+    held = parted(
         f"{scene.label(way)} {shown(view, scene.held_bytes(way, view.context))}"
         for way in scene.ways
     )

@@ -14,7 +14,8 @@ from ui.parts import charts, prose
 from ui.parts.snippet import config
 from ui.settings.page import Functions, Recipe
 from ui.words.numbers import amount, count, size, times, times_in_percent
-from ui.words.text import t, translated
+from ui.words.sources import cited
+from ui.words.text import bracketed, named, parted, t, translated
 
 pd = LazyModule("pandas")
 
@@ -122,14 +123,14 @@ def _how_far(ratio: float) -> str:
 def _why(formula: Formula) -> str:
     if not formula.forgets:
         said = t(f"kv_cache.formula_{formula.code}")
-        return f"${formula.written}$: {said} ({formula.source})"
+        return named(f"${formula.written}$", bracketed(said, cited(formula.source)))
     return t(
         "kv_cache.forgets",
         name=_name(formula),
         formula=formula.written,
         model=formula.model,
         forgets=translated(formula.forgets),
-        source=formula.source,
+        source=cited(formula.source),
     )
 
 
@@ -142,7 +143,7 @@ def _misread(scene: Scene) -> list[str]:
             model=one.published.name,
             ratio=times(one.ratio),
             forgets=translated(one.forgets),
-            source=one.source,
+            source=cited(one.source),
         )
         for one in costs.mistakes(scene.preset.config)
         if one.measure == "read"
@@ -155,7 +156,7 @@ def _units(view: View, scene: Scene) -> str:
 
 
 def _alt(scene: Scene) -> str:
-    said = "; ".join(f"{f.written} {_numbers(scene, f)}" for f in _formulas(scene))
+    said = parted(f"{f.written} {_numbers(scene, f)}" for f in _formulas(scene))
     return t("kv_cache.alt_formula", model=scene.preset.name, held=said)
 
 

@@ -19,7 +19,7 @@ from ui.parts import charts, prose
 from ui.parts.snippet import config
 from ui.settings.page import Functions, Recipe
 from ui.words.numbers import amount, count, prefixed_count, size, times
-from ui.words.text import t
+from ui.words.text import bracketed, named, parted, t
 
 pd = LazyModule("pandas")
 
@@ -113,7 +113,7 @@ def _bars(scene: Scene, layouts: tuple[str, ...], key: str, *, height: int) -> N
         height=height,
         legend=layouts != LATENTS,
     )
-    held = "; ".join(f"{_short(layout)} {amount(totals[layout])}" for layout in layouts)
+    held = parted(f"{_short(layout)} {amount(totals[layout])}" for layout in layouts)
     alt = t("kv_cache.alt_layouts", model=scene.preset.name, held=held)
     charts.show(figure, key, alt=alt, file=f"kv_cache_{scene.key}")
 
@@ -213,12 +213,11 @@ def _lead_of_rows(view: View) -> tuple[str, str]:
 
 def rows_in_words(rows: Mapping[str, Amount]) -> str:
     """Write the kinds of rows with their numbers."""
-    parts = [
-        t("ways.amount", name=t(f"kv_cache.part_{kind}"), n=count(rows[kind].numbers))
+    return parted(
+        named(t(f"kv_cache.part_{kind}"), count(rows[kind].numbers))
         for kind in KINDS
         if kind in rows and rows[kind].numbers
-    ]
-    return t("ways.between").join(parts)
+    )
 
 
 def _draw_rows(view: View, scene: Scene, side: str) -> None:
@@ -230,7 +229,8 @@ def _draw_rows(view: View, scene: Scene, side: str) -> None:
         prose.note(t("kv_cache.magnified_own"))
         _bars_of_rows(view, scene, {own: found[own]}, f"{side}:own_rows")
     st.table(_table_of_rows(view, scene, found))
-    prose.say("\n".join(f"- **{label}**: {rows_in_words(rows)}" for label, rows in found.items()))
+    each = (named(f"**{label}**", rows_in_words(rows)) for label, rows in found.items())
+    prose.say("\n".join(f"- {one}" for one in each))
     for sentence in _sentences(scene, found):
         prose.say(sentence)
 
@@ -241,7 +241,7 @@ def _bars_of_rows(view: View, scene: Scene, found: Caches, key: str) -> None:
     axis = t("kv_cache.axis_layer", tokens=count(view.context))
     height = AXIS + ROW * len(found) + ENTRY * len(_kinds(found))
     figure = _stacked(numbers, totals, axis, height=height)
-    held = "; ".join(f"{label} ({rows_in_words(rows)})" for label, rows in found.items())
+    held = parted(bracketed(label, rows_in_words(rows)) for label, rows in found.items())
     alt = t("kv_cache.alt_rows", model=scene.preset.name, tokens=count(view.context), held=held)
     charts.show(figure, key, alt=alt, file=f"kv_cache_{scene.key}")
 

@@ -17,7 +17,7 @@ from ui.pages.kv_cache.view import RANKS, View
 from ui.parts import charts, prose
 from ui.settings.page import Functions, Recipe
 from ui.words.numbers import count, digits
-from ui.words.text import t
+from ui.words.text import parted, t
 
 pd = LazyModule("pandas")
 
@@ -210,7 +210,7 @@ def _halved(view: View, scene: Scene) -> Iterator[str]:
 
 
 def _alt(view: View, scene: Scene) -> str:
-    held = "; ".join(f"{g.label} {shown(view, g.held(view.ranks))}" for g in _sharings(view, scene))
+    held = parted(f"{g.label} {shown(view, g.held(view.ranks))}" for g in _sharings(view, scene))
     return t("kv_cache.alt_parallel", model=scene.preset.name, ranks=view.ranks, held=held)
 
 

@@ -13,7 +13,7 @@ from mla_engine.model_caches.sources import Found
 from ui.parts import charts, files, prose
 from ui.settings.server import server
 from ui.words.numbers import amount, count, share, size
-from ui.words.text import safe, t, translated
+from ui.words.text import parted, safe, t, translated
 
 pd = LazyModule("pandas")
 
@@ -57,7 +57,7 @@ def _draw(told: dict[str, Any]) -> None:
     for note in told["notes"]:
         prose.say(_said("note", note, "note"))
     if told["unread"]:
-        prose.say(t("planner.log_unread", lines="; ".join(map(safe, told["unread"]))))
+        prose.say(t("planner.log_unread", lines=parted(map(safe, told["unread"]))))
     with st.container(horizontal=True):
         charts.download(partial(_table, rows), "mla_engine_log.csv")
         made = partial(_file, told)

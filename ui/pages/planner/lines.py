@@ -21,7 +21,7 @@ from ui.pages.planner.view import Served, View
 from ui.parts import charts, prose
 from ui.settings.sizes import LENGTHS
 from ui.words.numbers import clock, count, digits, flop, tied_size
-from ui.words.text import t
+from ui.words.text import listed, named, parted, t
 
 pd = LazyModule("pandas")
 
@@ -161,7 +161,7 @@ def _first_token(view: View) -> str:
 
 def _alt_speed(view: View) -> str:
     """Return tokens a second over the batch in words."""
-    each = "; ".join(
+    each = parted(
         t("planner.alt_rate", model=one.found.name, **_ends(one))
         for one in view.all
         if one.plan.largest_batch and one.plan.bounded
@@ -233,8 +233,8 @@ def _dealt(view: View) -> str:
 def _alt_contexts(view: View) -> str:
     """Return batches over the context in words."""
     first, last = LENGTHS[0], LENGTHS[-1]
-    each = "; ".join(
-        f"{one.found.name}: {count(short)}, {count(long)}"
+    each = parted(
+        named(one.found.name, listed((count(short), count(long))))
         for one in view.all
         for short, long in (one.batches((first, last)),)
     )
@@ -289,8 +289,7 @@ def _expanding(view: View) -> str:
 def _alt_crossing(view: View, found: Sequence[Curve]) -> str:
     """Return both forms' FLOPs at the ends of their lines in words."""
     ends = {
-        one.code: f"{flop(one.points[QUERIES[0]])}, {flop(one.points[QUERIES[-1]])}"
-        for one in found
+        one.code: listed(flop(one.points[n]) for n in (QUERIES[0], QUERIES[-1])) for one in found
     }
     said = {"context": count(view.plan.context), "most": count(QUERIES[-1])}
     return t("planner.alt_crossing", **said, **ends)

@@ -17,7 +17,7 @@ from ui.pages.planner.headline import name
 from ui.pages.planner.view import GIB, Served, Unsized, View
 from ui.parts import charts, files
 from ui.words.numbers import count, size, tied_size
-from ui.words.text import listed, t
+from ui.words.text import listed, parted, t
 
 pd = LazyModule("pandas")
 
@@ -70,7 +70,7 @@ def _bars(labels: list[str], parts: dict[str, list[float]], gpu: Device) -> char
 
 def _alt(view: View) -> str:
     """Return the picture of one GPU in words."""
-    each = "; ".join(
+    each = parted(
         t(
             "planner.alt_part",
             model=one.found.name,

@@ -15,7 +15,7 @@ from ui.pages.quality.verdict import runs, verdict
 from ui.pages.quality.view import View
 from ui.parts import charts, prose
 from ui.words.numbers import count, points
-from ui.words.text import listed, t
+from ui.words.text import listed, sentences, t
 
 pd = LazyModule("pandas")
 
@@ -68,7 +68,7 @@ def _changes(view: View) -> str:
     if not every and not within:
         return t("quality.changes_few", least=count(LEAST_SEEDS))
     said = {"every": every, "within": within}
-    return " ".join(t(f"quality.changes_{n}", which=listed(w)) for n, w in said.items() if w)
+    return sentences(t(f"quality.changes_{n}", which=listed(w)) for n, w in said.items() if w)
 
 
 def not_run(view: View) -> None:

@@ -15,7 +15,7 @@ from ui.pages.real_models.view import MEASURES, View, mend
 from ui.parts import atlas, real_sentences
 from ui.parts.snippet import made
 from ui.settings.page import ANY_LAYER, Functions, Page, Recipe, joined
-from ui.words.text import t
+from ui.words.text import listed, t
 
 KINDS = {"grouped": Grouped, "latent": Latent, "pooled": Pooled, "delta": Delta}
 
@@ -29,7 +29,7 @@ def kind_of(view: View) -> Kind:
 
 def families() -> str:
     """Return the sentence on the model_types that can be read, as they stand in config.json."""
-    return t("real_models.families", families=", ".join(f"`{name}`" for name in FAMILIES))
+    return t("real_models.families", families=listed(f"`{name}`" for name in FAMILIES))
 
 
 def ran(view: View) -> Functions:

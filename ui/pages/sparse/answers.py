@@ -8,7 +8,7 @@ from ui.pages.sparse.view import View, by_keys, percent
 from ui.parts import charts, prose
 from ui.parts.questions import Question, evenly
 from ui.words.numbers import count
-from ui.words.text import listed, sentences, t
+from ui.words.text import listed, parted, sentences, t
 
 CURVES = 420
 RULE_LOOKS = (3, 0, 1, 2)  # in the order of RULES
@@ -41,7 +41,7 @@ def draw(view: View) -> None:
         roles=RULE_LOOKS,
         height=CURVES,
     )
-    each = "; ".join(f"{_rule(code)} {percent(right[code][view.chosen.keys])}" for code in RULES)
+    each = parted(f"{_rule(code)} {percent(right[code][view.chosen.keys])}" for code in RULES)
     alt = t("sparse.alt_answers", keys=count(view.chosen.keys), each=each)
     about = {"alt": alt, "data": lambda: found, "file": "sparse_answers.csv"}
     charts.show(fig, "sparse:answers", follows="sp_keys", **about)

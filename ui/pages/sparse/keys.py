@@ -11,7 +11,7 @@ from ui.parts import charts, prose, trained_layer
 from ui.parts.control import control
 from ui.settings import state
 from ui.words.numbers import count, share
-from ui.words.text import safe, sentences, t
+from ui.words.text import parted, safe, sentences, t
 
 pd = LazyModule("pandas")
 
@@ -90,7 +90,7 @@ def _word(view: View, place: int) -> str:
 
 def _alt(view: View, index: np.ndarray, heads: np.ndarray, chosen: np.ndarray) -> str:
     """Return the picture of the keys in words."""
-    each = "; ".join(
+    each = parted(
         t(
             f"sparse.alt_{'read' if chosen[place] else 'left'}_key",
             word=view.words[place],

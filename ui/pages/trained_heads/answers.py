@@ -16,7 +16,7 @@ from ui.parts import charts, prose
 from ui.parts.control import control
 from ui.settings.parsers import Setting, one_of, whole
 from ui.words.numbers import count
-from ui.words.text import listed, sentences, t
+from ui.words.text import listed, parted, sentences, t
 
 pd = LazyModule("pandas")
 
@@ -109,7 +109,7 @@ def _bars(side: Side, *, titled: bool) -> dict[str, list[float]]:
 
 
 def _alt(side: Side) -> str:
-    each = "; ".join(
+    each = parted(
         f"{task(code)} {percent(change.before)} → {percent(change.after)}"
         for code, change in side.changes.items()
     )

@@ -14,7 +14,7 @@ from ui.parts import charts, prose
 from ui.parts.control import control
 from ui.settings.parsers import Setting, one_of, whole
 from ui.words.numbers import count, head_name
-from ui.words.text import t
+from ui.words.text import listed, parted, t
 
 pd = LazyModule("pandas")
 
@@ -98,7 +98,7 @@ def _table(side: Side, *, titled: bool) -> None:
     charts.show(
         fig,
         f"trained_heads:{name}",
-        alt=t("trained_heads.alt_table", heads="; ".join(heads.values())),
+        alt=t("trained_heads.alt_table", heads=parted(heads.values())),
         data=lambda: frame.assign(head=list(heads)),
         file=f"trained_heads_{name}.csv",
     )
@@ -124,7 +124,7 @@ def _known(side: Side) -> str:
             known.setdefault(name, []).append(head_name(layer, head))
     known.pop(None, None)
     told = [
-        t("trained_heads.of_name", name=score(name), heads=", ".join(heads))
+        t("trained_heads.of_name", name=score(name), heads=listed(heads))
         for name, heads in known.items()
     ]
-    return t("trained_heads.known", heads="; ".join(told)) if told else t("trained_heads.unknown")
+    return t("trained_heads.known", heads=parted(told)) if told else t("trained_heads.unknown")

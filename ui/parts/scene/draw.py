@@ -17,7 +17,7 @@ from ui.parts.scene.tensors import Tensor
 from ui.settings import state
 from ui.settings.visit import visit
 from ui.words.numbers import amount, count
-from ui.words.text import safe, t, tensor
+from ui.words.text import named, safe, t, tensor
 
 SCRIPTS = "svg.js", "scene_parts.js", "opening.js", "scene.js"
 STYLES = "scene.css", "scene_picture.css"
@@ -90,7 +90,7 @@ def _block(scene: Scene, one: Tensor, made: Run | None) -> dict[str, Any]:
         "reads": list(one.reads),
         "label": dict(zip(("head", "raised", "lowered"), symbol_parts(one.code), strict=True)),
         "html": tensor(one.code),
-        "said": f"{one.code}: {t(f'symbols.{one.code}')} {said['size']}",
+        "said": named(one.code, f"{t(f'symbols.{one.code}')} {said['size']}"),
     }
     return shown | said | (card.cells(made, one.code) if made else {})
 

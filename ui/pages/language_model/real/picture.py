@@ -9,7 +9,7 @@ from ui import asset
 from ui.pages.language_model.picture import rows
 from ui.pages.language_model.real.view import View
 from ui.words.numbers import count, share
-from ui.words.text import t
+from ui.words.text import parted, t
 
 pd = LazyModule("pandas")
 
@@ -76,7 +76,7 @@ def told(view: View) -> str:
             view.lanes, found.tokens[:, row].tolist(), found.shares[:, row].tolist(), strict=True
         )
     )
-    return t("language_model.lens_alt", word=view.words[view.path], listed="; ".join(said))
+    return t("language_model.lens_alt", word=view.words[view.path], listed=parted(said))
 
 
 def table(view: View) -> "pd.DataFrame":
