@@ -153,6 +153,28 @@ def test_equal_arguments_of_other_types_are_other_keys():
     assert [kind(one) for one in (1, True, 1.0)] == ["int", "bool", "float"]
 
 
+def test_arguments_by_name_are_part_of_the_key():
+    @shared_cache.cached
+    def twice(value: int, *, times: int = 2) -> int:
+        return times * value
+
+    assert [twice(3), twice(3, times=5), twice(3, times=7), twice(value=4)] == [6, 15, 21, 8]
+
+
+def test_two_functions_keep_the_results_of_the_same_arguments_apart():
+    @shared_cache.cached
+    def up(value: int) -> int:
+        return value + 1
+
+    @shared_cache.cached
+    def down(value: int) -> int:
+        return value - 1
+
+    assert [up(3), down(3), up.peek(3), down.peek(3)] == [4, 2, 4, 2]
+    up.clear()
+    assert [up.peek(3), down.peek(3)] == [None, 2]
+
+
 # What a session holds
 
 WORDS = tuple(f"w{n}" for n in range(200))

@@ -41,6 +41,11 @@ def test_a_key_is_known_and_nothing_else():
     assert key not in (lead.proof, lead.secret)
 
 
+def test_what_seals_a_follower_s_token_is_no_proof_of_the_lecturer():
+    lead = codes.lead_of(codes.new_key())
+    assert lead.secret != lead.proof
+
+
 def test_a_token_is_good_in_its_room_alone():
     lead, other = codes.lead_of("a"), codes.lead_of("b")
     token = codes.new_token(lead, codes.mark("10.0.0.1", lead.secret))

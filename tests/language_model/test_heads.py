@@ -108,20 +108,19 @@ def test_scores_of_one_task_are_read_off_the_same_runs():
 
 
 def test_a_score_is_the_mean_over_all_entries_of_all_loads():
-    model, entries = of_words(GQA), []
+    model, entries, even = of_words(GQA), [], []
     for load in TASKS["brackets"].loads:
         for text in exercises("brackets", load, 3, seed=5):
             words = [one.word for one in text]
             trace = model(tokens_of(model, text))
             maps = np.stack([block.attention.attention[0].numpy() for block in trace.blocks])
-            entries += [
-                maps[:, :, place - 1, opened(words, place - 1)]
-                for place, word in enumerate(words)
-                if word in OPENING.values()
-            ]
+            closed = [place for place, word in enumerate(words) if word in OPENING.values()]
+            entries += [maps[:, :, place - 1, opened(words, place - 1)] for place in closed]
+            even += [1 / len(words[:place]) for place in closed]  # the word before sees so many
     found = head_scores(model, count=3, seed=5, kinds=["brackets"])
     assert found.table.shape == (2, 4, 1)
     assert found.table[..., 0].numpy() == pytest.approx(np.mean(entries, axis=0), rel=1e-10)
+    assert found.even.numpy() == pytest.approx([np.mean(even)], rel=1e-10)
 
 
 def test_what_there_is_not_is_refused():

@@ -86,6 +86,19 @@ def test_a_local_address_and_a_long_link_are_shown_with_what_to_do(opened, monke
     assert "Phones" not in warnings(at)
 
 
+@pytest.mark.parametrize(("length", "long"), [(300, False), (301, True)])
+def test_a_link_of_more_than_300_characters_stands_below_what_to_do(
+    opened, monkeypatch, length, long
+):
+    monkeypatch.setenv("PUBLIC_URL", HOME)
+    rest = f"{HOME}/notation?lang=en&map_text="
+    at = opened("pages/notation.py", map_text="x" * (length - len(rest)))
+    assert len(shared(at)) == length
+    assert ("characters" in warnings(at)) == long
+    body = "".join(e.proto.body for e in at.get("html"))
+    assert ('class="share-link long"' in body) == long
+
+
 def test_a_link_has_at_most_2000_characters_with_its_address(opened, monkeypatch):
     monkeypatch.setenv("PUBLIC_URL", HOME)
     assert len("attention_maps") == max(map(len, PAGES))

@@ -77,6 +77,12 @@ def test_the_bars_are_the_softmax_of_another_forward(opened, code, temperature):
     assert f"{CACHED[code]} numbers a token and layer" in said
 
 
+def test_the_statement_quotes_the_last_eight_words(opened):
+    assert f"after “{TEXT}” the model" in html.unescape(statement(opened(PAGE, sentence=TEXT)))
+    long = html.unescape(statement(opened(PAGE, sentence=f"{OWN} {TEXT}")))
+    assert f"after “… boat anna {TEXT}” the model" in long
+
+
 def test_every_probability_can_be_downloaded(opened, downloads):
     opened(PAGE, sentence=TEXT)
     table = csv(downloads["next_word.csv"])

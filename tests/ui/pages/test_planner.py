@@ -7,6 +7,7 @@ reads 4.8e12 bytes a second and makes 1979e12 FLOP/s of 8-bit numbers.
 """
 
 import json
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
@@ -101,7 +102,10 @@ def test_what_fits_and_how_fast_by_hand(opened: Opened, downloads: dict):
     assert memory.layout["barmode"] == "stack"
     assert memory.layout["shapes"][0]["x0"] == pytest.approx(MEMORY / GIB)
     assert memory.axis("x") == "GiB on each GPU"
-    assert "cache 60.0 GiB" in memory.alt
+    said = re.findall(r"(\w+) ([\d.]+) ([GM])iB", memory.alt.partition(": ")[2])
+    assert {name: float(number) * 2 ** {"G": 30, "M": 20}[unit] for name, number, unit in said} == {
+        name: pytest.approx(float(amount), rel=5e-3) for name, amount in parts.items()
+    }
     assert f"cache {batch} × 1.07 GiB = 60.0 GiB" in speech(at)
     assert "each of the 8 GPUs of a group keeps the whole 1.07 GiB" in speech(at)
     dealt, each = 8 * floor(room(data=8) / SEQUENCE), float(weights(TOTAL, 8) / GIB)
@@ -212,6 +216,13 @@ def test_a_second_model_beside_in_the_same_charts(opened: Opened):
     assert ends(contexts)["Llama-3.1-405B"] == longest
     alone = opened(PAGE, plan_beside="deepseek-v3")
     assert charts(alone)[1].names == charts(opened(PAGE))[1].names
+
+
+def test_only_a_longer_context_than_the_model_was_made_for_is_called_beyond(opened: Opened):
+    llama = {"plan_model": "llama-3.1-405b"}  # published for 131,072 tokens
+    assert "was made for" not in speech(opened(PAGE, plan_context="131072", **llama))
+    longer = speech(opened(PAGE, plan_context="262144", **llama))
+    assert "Llama-3.1-405B was made for 131,072 tokens." in longer
 
 
 def test_a_model_without_latents_has_no_crossing(opened: Opened):
