@@ -101,8 +101,9 @@ clean:  ## remove the environment and what tests left behind
 	@$(PIP) -r requirements-dev.txt
 	@touch $@
 
-.venv/ready-to-test-all: .venv/ready-to-test requirements-ray.txt requirements-gpu.txt
-	@echo "Installing Ray and Triton"
+.venv/ready-to-test-all: .venv/ready-to-test requirements-ray.txt requirements-gpu.txt requirements-browsers.txt
+	@echo "Installing Ray, Triton and Selenium"
 	@tests/find_tools.sh nginx redis
-	@$(PIP) -r requirements-ray.txt -r requirements-gpu.txt
+	@tests/find_tools.sh firefox webkit xvfb || true  # not everywhere: part browsers says what it lacks
+	@$(PIP) -r requirements-ray.txt -r requirements-gpu.txt -r requirements-browsers.txt
 	@touch $@

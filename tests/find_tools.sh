@@ -1,7 +1,7 @@
 #!/bin/sh
 # Finds the programs that tests run beside the app, or installs Debian's packages of them:
 #   tests/find_tools.sh                a Chromium and a Chinese font
-#   tests/find_tools.sh nginx redis    these, too
+#   tests/find_tools.sh nginx redis    these, too; it also knows firefox, webkit and xvfb
 # What is missing and cannot be installed is named, with the way to put it there.
 set -eu
 
@@ -16,7 +16,10 @@ for tool in "$@"; do
   case "$tool" in
     nginx) has nginx || missing="$missing nginx" ;;
     redis) has redis-server || missing="$missing redis-server" ;;
-    *) echo "find_tools.sh knows nginx and redis, not '$tool'" >&2; exit 2 ;;
+    firefox) has firefox-esr || missing="$missing firefox-esr" ;;
+    webkit) has WebKitWebDriver || missing="$missing webkit2gtk-driver" ;;
+    xvfb) has Xvfb || missing="$missing xvfb" ;;
+    *) echo "find_tools.sh knows nginx, redis, firefox, webkit and xvfb, not '$tool'" >&2; exit 2 ;;
   esac
 done
 [ -z "$missing" ] && exit 0

@@ -2,7 +2,6 @@
 
 import io
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
@@ -11,21 +10,19 @@ import pytest
 from PIL import Image, ImageChops
 from playwright.sync_api import Browser, Page, expect
 
-from tests.attacks.server import App, logged, own_ports, running, wait_until
+from tests.attacks.server import App
+from tests.browser import small_copy
 from tests.browser.conftest import new_context
+from tests.browser.small_copy import LIVE, STEPS
 from tests.browser.waiting import settle, until, walk
 from ui.frame.story import steps
 from ui.settings.page import HOME
-from ui.site import record, site
+from ui.site import record
 from ui.site.html import Still, document
 from ui.site.pack import RUNS, SUFFIX
-from ui.site.store import Store, address_of
+from ui.site.store import address_of
 
 pytestmark = pytest.mark.browser
-LIVE = "https://live.example.org/mla"
-PLACE = "some/where"  # below the file server's own address
-PAGES = HOME, "kv_cache", "notation"
-STEPS = 3
 ROUNDED = 2  # of 255: round corners that are drawn once more after a page's first are off by 1
 WIDE, PHONE = {"width": 1280, "height": 720}, {"width": 390, "height": 844}
 
@@ -33,46 +30,21 @@ WIDE, PHONE = {"width": 1280, "height": 720}, {"width": 390, "height": 844}
 @pytest.fixture(scope="module")
 def app() -> Iterator[App]:
     """A server whose pages are recorded, and here the same models as there."""
-    told = site.environment("", real_model=False)
-    with pytest.MonkeyPatch.context() as patch, running(told) as server:
-        patch.setenv("MLA_MODEL_FOLDERS", told["MLA_MODEL_FOLDERS"])
+    with small_copy.recording() as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def folder(app: App, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The copy of some ten views, where the file server has it."""
-    root = tmp_path_factory.mktemp("copy")
-    store = Store(root / "recorded.db")
-    recorder = record.Recorder(app.url, store, lambda _: None)
-    for page in PAGES:
-        recorder.open(page, {})
-    for number in range(1, STEPS + 1):
-        recorder.open(*record.step_of(number, {}))
-    run = recorder.open(HOME, {})
-    chosen = {record.name_of(one): one for one in run.controls() if record.chosen(one)}
-    recorder.press(HOME, {}, chosen["variant"], "MHA")
-    language = next(one for one in run.controls() if record.name_of(one) == "lang")
-    recorder.press(HOME, {}, language, "中文")
-    recorder.open(*record.inside_of("q", {"variant": "mha"}))
-    of_blocks = (*PAGES, "attention_maps")
-    stills = [Still(page, f"Title of {page}", "Says.", "stills/none.jpg") for page in of_blocks]
-    stills.append(Still(HOME, "标题", "一句话。", "stills/none.jpg", "zh"))
-    site.write(store, root / PLACE, lambda _: stills, site.Ways(app=LIVE))
-    (root / PLACE / "stills").mkdir()
-    Image.new("RGB", (1200, 630)).save(root / PLACE / "stills/none.jpg")
-    return root / PLACE
+    return small_copy.written(app, tmp_path_factory.mktemp("copy"))
 
 
 @pytest.fixture(scope="module")
 def served(folder: Path) -> Iterator[str]:
     """The copy's address at a server of files alone."""
-    (port,) = own_ports(1)
-    root = folder.parents[len(Path(PLACE).parts) - 1]
-    command = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"]
-    with logged(command, folder=root, address=f"http://127.0.0.1:{port}") as server:
-        wait_until(lambda: server.answer(f"/{PLACE}/"), "files are served")
-        yield f"{server.url}/{PLACE}"
+    with small_copy.served(folder) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,8 @@ PATIENCE_MILLISECONDS = 300_000  # that a page may take on a busy machine
 SETTLED = """() => {
   const at = (name) => document.querySelector(`[data-testid=${name}]`);
   const shown = (chart) => chart.getBoundingClientRect().width > 0;
-  const moves = ({ playState, effect }) =>
-    playState === "running" && effect.getTiming().iterations !== Infinity;
+  const moves = ({ playState, pending, effect }) => // in Firefox one out of sight stays pending
+    playState === "running" && !pending && effect.getTiming().iterations !== Infinity;
   const still =
     at("stApp")?.dataset.testConnectionState === "CONNECTED"
     && at("stApp").dataset.testScriptState === "notRunning"
