@@ -27,7 +27,8 @@ TICK = 0.2  # seconds between two looks
 LATER = 1.0  # after what failed: a look at the store, a drawing
 WAIT = 10.0  # seconds for which a browser waits for something new
 BEAT = 1.0  # and after which a follower and the lecturer hear that the server is there
-PASSED = 3.0  # for which a page is drawn that nobody is to show any more
+PASSED = 3.0  # for which a page is drawn at most that nobody is to show any more
+RESTS = 0.3  # without a step: a burst is over
 AT_ONCE = 2  # drawings of a room, each for another kind of followers
 UNWATCHED = 30.0  # seconds after the last browser has asked
 HEARD = 5.0  # seconds between two notes of who is present
@@ -65,6 +66,9 @@ class Watch:
         drawing: the kinds for which one is being made.
         newest: the last one that was made for each kind, and its number.
         began: when the last one was begun for each kind.
+        came: when the last one was made for each kind.
+        stepped: when each kind was last to show something else.
+        looks_again: whether it will be looked at what has passed.
         number: how many were begun.
         due: whether it will be seen to that drawings are begun.
         moment: goes up when drawings are out of date.
@@ -88,6 +92,9 @@ class Watch:
     drawing: dict[Kind, Asked] = field(default_factory=dict)
     newest: dict[Kind, tuple[int, Drawing]] = field(default_factory=dict)
     began: dict[Kind, float] = field(default_factory=dict)
+    came: dict[Kind, float] = field(default_factory=dict)
+    stepped: dict[Kind, float] = field(default_factory=dict)
+    looks_again: bool = False
     number: int = 0
     due: bool = False
     moment: int = 0
@@ -96,13 +103,15 @@ class Watch:
         """Note what a socket waits for, if it does; it is told when that is drawn."""
         if self.wanted.get(socket) != (kind, asked):
             self.wanted[socket] = kind, asked
+            if asked:
+                self.stepped[kind] = time.monotonic()
             self._draw_soon()
 
     def leave(self, socket: object) -> None:
         """Note that a socket has gone."""
         self.wanted.pop(socket, None)
         kinds = {kind for kind, _ in self.wanted.values()}
-        for of_kind in (self.newest, self.began):
+        for of_kind in (self.newest, self.began, self.came, self.stepped):
             for kind in of_kind.keys() - kinds - self.drawing.keys():
                 del of_kind[kind]
         self._draw_soon()
@@ -120,20 +129,9 @@ class Watch:
             asyncio.get_running_loop().call_soon(self._draw_on)
 
     def _draw_on(self) -> None:
-        """Begin what most have waited for longest.
-
-        A step that has passed still shows those who follow that the lecture goes on: its drawing
-        ends only where it takes long.
-        """
+        """Begin what most have waited for longest."""
         self.due, now = False, time.monotonic()
-        asked_for = set(self.wanted.values())
-        for kind, asked in self.drawing.items():
-            if (kind, asked) not in asked_for:
-                left = self.began[kind] + PASSED - now
-                if left > 0:
-                    asyncio.get_running_loop().call_later(left, self._draw_soon)
-                else:
-                    self.drawings[asked].cancel()
+        self._give_up(now)
         waits = Counter(
             (kind, asked)
             for kind, asked in self.wanted.values()
@@ -144,6 +142,27 @@ class Watch:
             free = len(self.drawing) < AT_ONCE and kind not in self.drawing
             if free and asked not in self.drawings:
                 self._begin(kind, asked)
+
+    def _give_up(self, now: float) -> None:
+        """End drawings of steps that have passed.
+
+        In a burst of steps they still show those who follow that the lecture goes on: one ends when
+        the burst is over, or where it takes long.
+        """
+        asked_for = set(self.wanted.values())
+        passed = [one for one in self.drawing.items() if one not in asked_for]
+        for kind, asked in passed:
+            rests = now - self.stepped.get(kind, 0.0) > RESTS
+            recent = now - self.came.get(kind, 0.0) < PASSED
+            if (rests and recent) or now - self.began[kind] > PASSED:
+                self.drawings[asked].cancel()
+        if passed and not self.looks_again:
+            self.looks_again = True
+            asyncio.get_running_loop().call_later(RESTS, self._look_again)
+
+    def _look_again(self) -> None:
+        self.looks_again = False
+        self._draw_soon()
 
     def _begin(self, kind: Kind, asked: Asked) -> None:
         self.drawing[kind], self.began[kind] = asked, time.monotonic()
@@ -163,7 +182,7 @@ class Watch:
             LOG.error("a page of a class was not drawn: %s", asked.page, exc_info=error)
             later(LATER, self._draw_again, asked)
         else:
-            self.newest[kind] = number, task.result()
+            self.newest[kind], self.came[kind] = (number, task.result()), time.monotonic()
             if task.result().passes:
                 later(PASSES, self._renew, asked)
         self._draw_soon()
