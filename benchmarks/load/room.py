@@ -36,6 +36,7 @@ SECRET = {"STREAMLIT_SERVER_COOKIE_SECRET": "of the benchmarks"}  # that process
 STEPS = ("rope", "kv_cache", "absorption", "compare", "attention_maps")
 CHOICES = 4
 SOON, LATE = 2.0, 5.0  # seconds
+CLIENTS = 20  # requests of a stranger at a time
 FIRST = 2**16  # bytes of a page in which its head ends, mostly
 ARRIVES = 0.05  # seconds between two followers of one process of clients
 
@@ -341,6 +342,47 @@ async def _asked(room: Class, visitors: int, within: float) -> Row:
         "second ones refused": sum(twice == [200, 409] for _, twice in done),
         "after the reveal": late,
         "p95 s": percentile(waits, 0.95),
+    }
+
+
+def crowding(
+    joins: int = 10_000,
+    visitors: int = 300,
+    patience: float = 60.0,
+    warm: Mapping[str, str] = WARM,
+) -> Iterator[Row]:
+    """A stranger joins again and again from one address, and a class comes from others."""
+    with fleet(1, warm | SECRET) as (app,):
+        yield in_thread(_crowded(Class(app.url, patience), joins, visitors)) | {
+            "tracebacks": app.log.count(TRACEBACK)
+        }
+
+
+async def _crowded(room: Class, joins: int, visitors: int) -> Row:
+    await room.lead(here={"page": HOME, "query": {}})
+
+    async def join(address: str) -> httpx2.Response:
+        url = f"{room.app}/_class/{room.code}/join"
+        return await room.line.post(url, json={}, headers={"x-forwarded-for": address})
+
+    began, statuses = time.monotonic(), Counter()
+    for _ in range(joins // CLIENTS):
+        answers = await asyncio.gather(*(join("203.0.113.1") for _ in range(CLIENTS)))
+        statuses.update(answer.status_code for answer in answers)
+    took, others = time.monotonic() - began, 0
+    for number in range(visitors):
+        answer = await join(f"198.51.{number // 250}.{1 + number % 250}")
+        if answer.is_success:
+            news, _ = await room.news({"x-class-token": answer.json()["token"]}, "")
+            others += news is not None
+    await room.line.aclose()
+    return {
+        "joins": sum(statuses.values()),
+        "in s": took,
+        "let in": statuses[httpx2.codes.OK],
+        "turned away": statuses[httpx2.codes.TOO_MANY_REQUESTS],
+        "others": visitors,
+        "others in": others,
     }
 
 

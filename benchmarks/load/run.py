@@ -7,8 +7,9 @@
     python benchmarks/load/run.py slow                         beside silent and deaf connections
     python benchmarks/load/run.py leak --seconds 3600          what a long class leaves behind
     python benchmarks/load/run.py following --visitors 300     a class follows its lecturer
-    python benchmarks/load/run.py hurrying --visitors 50       through 500 quick steps
     python benchmarks/load/run.py answering --visitors 300     and answers one question
+    python benchmarks/load/run.py hurrying --visitors 50       a class through 500 quick steps
+    python benchmarks/load/run.py crowding --visitors 300      10,000 joins from one address before
 
 Everything is on this machine: servers, clients, and the browsers among them. A visitor stays with
 its process, as a cookie of a proxy would have it.
@@ -34,6 +35,7 @@ CASES = {
     "leak": leak.leak,
     "following": room.following,
     "hurrying": room.hurrying,
+    "crowding": room.crowding,
     "answering": room.answering,
 }
 
