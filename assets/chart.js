@@ -111,7 +111,7 @@ class Chart {
   // Once for all that came meanwhile; where there is no room yet, when there is.
   async draw() {
     this.host.toggleAttribute("data-far", !this.near);
-    if (!this.near) return;
+    if (!this.near || !this.data) return;
     const Plotly = (this.Plotly ??= await load(this.data.script));
     if (!this.waits || !this.host.isConnected || !this.host.clientWidth) return;
     this.waits = false;

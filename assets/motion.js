@@ -174,13 +174,16 @@ class Motion {
 
   rest(after) {
     clearTimeout(this.resting);
-    this.resting = setTimeout(() => {
-      if (this.known === this.goal.join() || !this.root.isConnected) return;
-      this.known = this.goal.join();
-      this.turn += 1;
-      this.waiting = true;
-      this.send({ at: this.goal, turn: this.turn });
-    }, after);
+    this.resting = setTimeout(() => this.tell(), after);
+  }
+
+  tell() {
+    clearTimeout(this.resting);
+    if (this.known === this.goal.join() || !this.root.isConnected) return;
+    this.known = this.goal.join();
+    this.turn += 1;
+    this.waiting = true;
+    this.send({ at: this.goal, turn: this.turn });
   }
 
   leave() {
@@ -232,17 +235,17 @@ function choice({ label, choices }) {
   return { node, write, read: () => inputs.findIndex((input) => input.checked) };
 }
 
-// A clicker's press, if it is this picture that steps; false at the end.
-const presses = (motion) => (by) => motion.step(by);
+// A clicker's press, if it is this picture that steps, false at the end; and what the server has not heard.
+const moves = (motion) => ({ step: (by) => motion.step(by), tell: () => motion.tell() });
 
 export default function ({ parentElement, data, setTriggerValue }) {
   const root = parentElement.querySelector(".moving");
   root.motion ??= new Motion(root);
   const { motion } = root;
   motion.show(data, (told) => setTriggerValue("told", told));
-  const step = data.texts.play ? presses(motion) : null;
-  if (step) document.mlaStep = step;
+  const own = data.texts.play ? moves(motion) : null;
+  if (own) document.mlaMoves = own;
   return () => {
-    if (step && document.mlaStep === step) document.mlaStep = null;
+    if (own && document.mlaMoves === own) document.mlaMoves = null;
   };
 }

@@ -4,8 +4,7 @@
 const LOST = 3000; // milliseconds after which an answer is not waited for
 const ENTRY = /static\/js\/index\.[^/]*\.js/; // the front end's, beside which its libraries lie
 const SLIDER = "[class*=st-key-we_step-] input";
-const WAYS = { we_first: () => 1, we_previous: (at) => at - 1, we_next: (at) => at + 1, we_last: () => steps.length };
-const KEYS = { we_previous: "PageUp", we_next: "PageDown" }; // of a clicker
+const WAYS = { we_first: () => 1, we_last: () => steps.length }; // those beside: assets/wish.js
 
 let tell; // Python of a cell
 let steps = [];
@@ -72,16 +71,13 @@ function show(step) {
   answers.observe(stage(""), { subtree: true, childList: true });
 }
 
-// A button to the step beside is a clicker's key, of which a burst loses none: assets/bridge.js.
 function pressed(event) {
   const cell = event.target.closest?.("[data-cell]");
   if (cell) tell("cell", cell.dataset.cell);
   for (const [key, to] of Object.entries(WAYS)) {
-    const step = to(wanted || own());
+    const step = to();
     if (!steps[step - 1] || !event.target.closest?.(`.st-key-${key} button:enabled`)) continue;
-    if (!KEYS[key]) return void show(step);
-    event.stopPropagation();
-    return void document.body.dispatchEvent(new KeyboardEvent("keydown", { key: KEYS[key], bubbles: true }));
+    show(step);
   }
 }
 
@@ -99,7 +95,7 @@ export default function ({ data, setTriggerValue }) {
   if (entry && steps.length) import(new URL(sent.script, entry.name).href).then((library) => { typeset = typesetter(library.default); });
   document.addEventListener("click", pressed, true);
   hand.observe(document.body, { subtree: true, attributeFilter: ["aria-valuetext"] });
-  document.mlaAhead = (by) => show((wanted || own()) + by); // a clicker's press: assets/bridge.js
+  document.mlaAhead = (stop) => show(Number(stop)); // a clicker's press: assets/wish.js
   return () => {
     end();
     hand.disconnect();

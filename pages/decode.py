@@ -24,7 +24,7 @@ with page.frame(PAGE) as frame:
     picture, choices = st.columns([2, 1], gap="medium")
     with choices:
         text.controls(present())
-        blocks.controls(present())
+        blocks.controls()
         if shown:
             step.controls(shown)
     if shown:

@@ -17,7 +17,6 @@ with page.frame(PAGE) as frame:
     except ValueError as error:
         prose.refused(error)
     else:
-        question_set.listen(here)
         prose.lead(*question_set.lead(here), "" if here.done else t("quiz.look"))
 
         stage, beside = st.columns([3, 1], gap="large")

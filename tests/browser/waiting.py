@@ -17,8 +17,8 @@ from tests.browser.shifts import SHIFTS, WATCH
 from ui.handout.browser import SETTLED
 
 Found = TypeVar("Found")
-# A clicker's presses wait for the answer to the one before, and a little longer.
-PRESSED = "document.mlaClicker?.send && document.mlaClicker.waiting.length"
+# A press may wait for its page, and a wish for the answer that shows it.
+PRESSED = "document.mlaWishes?.presses.length || document.mlaWishes?.wish"
 ANSWERED = f"() => !window.unanswered && !({PRESSED}) && ({SETTLED})()"
 WHY = """() => ({
   unanswered: window.unanswered, asked: window.asked, fonts: document.fonts.status,
@@ -50,7 +50,7 @@ def settle(page: Page) -> None:
 def listening(page: Page) -> None:
     """Settle, and wait until the page hears a clicker."""
     settle(page)
-    page.wait_for_function("() => !!(document.mlaClicker && document.mlaClicker.send)")
+    page.wait_for_function("() => !!document.mlaWishes?.send")
 
 
 def everything(page: Page) -> None:

@@ -218,7 +218,7 @@ def all_texts(at: AppTest) -> list[str]:
     drawn = [
         html.unescape(json.dumps(json.loads(one.proto.json), ensure_ascii=False))
         for one in at.get("bidi_component")
-        if one.proto.json and one.proto.component_name != "clicker"
+        if one.proto.json and one.proto.component_name != "wish"
     ]
     pictures = [one.proto.body.replace("<", " <") for one in at.get("html")]
     return [*texts(at), *pictures, *said, *drawn]

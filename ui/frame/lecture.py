@@ -7,7 +7,6 @@ import streamlit as st
 from ui import ASSETS, asset
 from ui.engine import real_layer
 from ui.frame import share, story
-from ui.parts import bridge
 from ui.settings import state
 from ui.settings.page import Page
 from ui.settings.rooms import PAGES
@@ -77,10 +76,3 @@ def turn(by: int) -> None:
     names = list(PAGES)
     place = names.index(visit().page.name) + by
     state.go(names[min(len(names) - 1, max(0, place))], **state.query())
-
-
-def keys() -> None:
-    """Let a clicker go by sections, then by pages, where nothing else on the page listens to it."""
-    visit().beyond = turn if on() else None
-    if on() and not visit().stepping:
-        bridge.listen("lecture_keys", on_step=turn, sections=True)

@@ -5,8 +5,9 @@ from itertools import groupby
 
 import streamlit as st
 
+from ui import asset
 from ui.frame import classroom, code, lecture, share, story
-from ui.parts import bridge, files, measure
+from ui.parts import files, measure
 from ui.parts.control import control
 from ui.settings import state
 from ui.settings.page import Page
@@ -44,13 +45,24 @@ def menu(page: Page) -> None:
             label, wide = t(f"common.{name}"), {"width": "stretch"}
             st.button(label, key=name, on_click=state.reset, args=args, **wide)
         link = "" if server().recorded else share.link()  # of a copy the browser knows it
-        bridge.copy_link(link, label=t("common.copy_link"), done=t("common.link_copied"))
+        _copy_link(link, label=t("common.copy_link"), done=t("common.link_copied"))
         if not server().recorded:
             share.button(width="stretch")
         visit().menu = st.container()
         control("ask", help=t("guess.ask_help"))
         code.choice()
         st.text(t("menu.runs_on", machine=measure.here()))
+
+
+def _copy_link(link: str, *, label: str, done: str) -> None:
+    """Draw a button that copies `link`, or where that is empty the browser's address."""
+    button = st.components.v2.component(
+        "copy_link",
+        html='<button class="quiet" type="button"></button><input hidden readonly>',
+        css=asset("copy_link.css"),
+        js=asset("copy_link.js"),
+    )
+    button(key="copy_link", data={"link": link, "label": label, "done": done})
 
 
 def menu_data(page: Page) -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 from mla_engine import SYMBOLS
 from ui import ASSETS, asset
 from ui.engine import job_owner, model, queue
-from ui.frame import classroom, code, fault, fetching, lecture, navigation, share, story
+from ui.frame import classroom, code, fault, fetching, lecture, navigation, share, story, wish
 from ui.parts import real_layer, sizes, waits
 from ui.settings import state
 from ui.settings import visit as visits
@@ -85,9 +85,12 @@ def _above(page: Page) -> Callable[[], None]:
     note_uploads(page)
     st.set_page_config(page_title="MLA Explorer", page_icon=str(ICON), layout="wide")
     changed = state.read(page.name) + classroom.mend()
+    wish.turn()
     changed += model.mend() + story.mend(page.name) + page.mend()
+    changed += wish.stop(page)
     queue.warm_up()
     _bar(page)
+    wish.listen(page)
     row = st.container(key="page_row", horizontal=True, vertical_alignment="center")
     top = st.container()
     job_owner.show_places_by(waits.corner())
@@ -127,7 +130,6 @@ def _bar(page: Page) -> None:
 
 
 def _below(page: Page, view: object) -> None:
-    lecture.keys()
     classroom.offer()
     _link_tensors()
     navigation.menu_data(page)
@@ -150,8 +152,8 @@ def _tell(notes: list[Note]) -> None:
         if note.name == ASKED:
             lines.insert(0, t("common.unknown_page", page=safe(note.given[:40])))
             continue
-        known = note.name in SETTINGS
-        key = "common.changed_setting" if known else "common.unknown_setting"
+        keys = {True: "common.changed_setting", False: "common.unknown_setting"}
+        key = "common.no_stop" if note.name == wish.KEY else keys[note.name in SETTINGS]
         given = safe(note.given[:40])
         used = safe(str("" if note.used is None else note.used)) or t("common.the_original")
         lines.append(t(key, name=safe(note.name[:40]), given=given, used=used))

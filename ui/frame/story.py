@@ -17,7 +17,6 @@ import streamlit as st
 from ui import css
 from ui.engine import real_model
 from ui.frame import presenter
-from ui.parts import bridge
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import as_text
@@ -216,10 +215,9 @@ def sentence(step: Step) -> str:
 
 
 def draw(step: Step) -> None:
-    """Light what the step is about, bring it into view, and let a clicker turn the steps."""
+    """Light what the step is about, and bring it into view."""
     visit().blocks, visit().look = step.blocks, step.look
     st.html(f"<style>{_dimmed(step)}</style>")
-    bridge.listen(bridge.STORY, on_step=turn)
     told = [*steps()]
     told[number() - 1] = step
     presenter.draw(list(map(_told, told)), number(), look=list(map(css, step.look)), on_go=go)

@@ -14,7 +14,7 @@ import streamlit as st
 
 from mla_engine import figures
 from mla_engine.lazy import LazyModule
-from ui import SCRIPTS, asset
+from ui import SCRIPTS, asset, css
 from ui.engine import shared_cache
 from ui.engine.digest import digest
 from ui.parts import files
@@ -70,7 +70,7 @@ def show(
     about["press"] = st.session_state.get("press") if clicks else None  # the last that it heard
     about["words"] = [t("figures.full"), t("figures.not_full")]
     about["plotly"] = {"locale": TAGS[s["lang"]], "dictionary": _of_plotly()}
-    about["follows"] = follows and f"st-key-{follows}-{s['lang']}"
+    about["follows"] = follows and f"st-key-{css(state.key(follows))}"
 
     def cell() -> None:
         if (clicked := st.session_state[key].get("cell")) and visit().on_cell:

@@ -51,12 +51,12 @@ def control(
     """
     setting, s = SETTINGS[name], state.settings()
     widget = widget or setting.widget
-    key = f"{name}:{s['lang']}"  # a widget whose labels change under one key is reset
+    key = state.key(name)
     st.session_state[key] = value = s[name] if shown is None else shown
 
     def changed() -> None:
         chosen = st.session_state[key]
-        if not state.is_of(name, chosen):
+        if key != state.key(name) or not state.is_of(name, chosen):
             return
         if keep:
             keep(chosen)

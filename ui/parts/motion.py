@@ -10,6 +10,7 @@ from mla_engine.figures import symbol_parts
 from ui import ASSETS, asset
 from ui.parts.charts import Table, download
 from ui.settings import state
+from ui.settings.page import Stops
 from ui.words.text import t
 
 # The library by which pictures move. It stands in an element of its own that no change alters: with
@@ -45,10 +46,13 @@ class Dial:
         shown = {"label": self.label, "count": len(self.values)}
         return shown | ({"choices": self.choices} if self.choices else {"first": self.values[0]})
 
-    def move(self, by: int) -> None:
-        """Move some places on or back, within those there are."""
-        place = min(len(self.values) - 1, max(0, self.place + by))
-        state.change(**{self.setting: self.values[place]})
+    def stops(self) -> Stops:
+        """Return its places as a clicker's stops."""
+
+        def go(code: str) -> None:
+            state.change(**{self.setting: self.values[int(code)]})
+
+        return Stops(tuple(map(str, range(len(self.values)))), self.place, go)
 
 
 def show(

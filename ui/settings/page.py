@@ -1,5 +1,6 @@
 """The declaration of a page: everything else that knows a page follows from its `Page`."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from ui.settings.parsers import Setting
 
 ANY_LAYER, LATENT_LAYER = "any", "latent"  # of a real model: any, or those of one mechanism
 HOME = "overview"
+DIGITS = 18  # of a number that a browser may name
 GROUPS = "understand", "explore", "size", "check"  # of the navigation, in lecture order
 
 
@@ -27,6 +29,34 @@ class Link:
 
     page: str
     values: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Stops:
+    """Where a clicker stops on a page, in order.
+
+    Args:
+        codes: of the stops, as the browser names them.
+        at: the place of the present one.
+        go: sets what one of the codes names.
+        below: whether what stands below the window is gone through at every stop; else it comes
+            after the last one.
+    """
+
+    codes: tuple[str, ...]
+    at: int
+    go: Callable[[str], None]
+    below: bool = False
+
+    def nearest(self, code: str) -> str:
+        """Return this stop, or the nearest: by its number, or the one that is shown."""
+        if code in self.codes:
+            return code
+        numbered = [one for one in self.codes if one.isdecimal()]
+        if not (numbered and re.fullmatch(r"-?[0-9]+", code)):
+            return self.codes[self.at]
+        number = int(code[:DIGITS])
+        return min(numbered, key=lambda one: abs(int(one) - number))
 
 
 Functions = tuple[Callable[..., Any], ...]
@@ -78,6 +108,7 @@ class Page:
         fresh_texts: whether they read fresh texts of their language there, and not that sentence.
         drawn: whether its own settings ask for weights drawn at random in the place of trained.
         lecture: the settings whose controls stand in the bar of lecture mode.
+        stops: where a clicker stops on it; None where it has one place alone.
         mend: brings its settings within what there is; notes on what a link had asked for.
         code: functions of the engine that ran for a view, shown as the code behind the page.
         snippet: template and values of the snippet that makes the numbers of a view.
@@ -102,6 +133,7 @@ class Page:
     fresh_texts: bool = False
     drawn: Callable[[], bool] = bool
     lecture: tuple[str, ...] = ()
+    stops: Callable[[], Stops | None] = lambda: None
     mend: Callable[[], list[Note]] = list
     code: Callable[[Any], Functions] = nothing
     snippet: Callable[[Any], Recipe] | None = None

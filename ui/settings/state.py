@@ -208,6 +208,23 @@ def at_most(**most: int) -> list[Note]:
     return nearest(**{name: min(settings()[name], top) for name, top in most.items()})
 
 
+def key(name: str) -> str:
+    """Return the key of the widget that shows a setting now.
+
+    It has the language, since a widget whose labels change under one key is reset. It changes where
+    the setting is set past its widget while the browser may still show the old value: what a
+    message says of that value is then said of a widget that is gone.
+    """
+    renewed = st.session_state.get("renewed", {}).get(name)
+    return f"{name}:{settings()['lang']}" + (f":{renewed}" if renewed else "")
+
+
+def renew_widgets(names: Iterable[str]) -> None:
+    """Give these settings new widgets, of which the browser has said nothing yet."""
+    renewed = st.session_state.setdefault("renewed", {})
+    renewed.update({name: renewed.get(name, 0) + 1 for name in names})
+
+
 def is_of(name: str, value: object) -> bool:
     """Tell whether a setting can have this value; a page itself checks the words of a text."""
     setting = SETTINGS[name]  # a browser's message may hold anything

@@ -28,9 +28,7 @@ class Visit:
         asked: the settings that its link named.
         failed: why the real layer that a link names could not be read.
         places: where controls stand that are drawn in the bar of lecture mode.
-        stepping: whether something on the page listens to a clicker.
         on_cell: takes a click on a cell of its charts: {"chart", "x", "y"}.
-        beyond: turns the page after its last step or before its first.
         top: above the title, for what goes wrong; None until the ways to other pages are drawn.
         blocks: of the scene, the tensors that a step of the story is about; none are all.
         menu: where the menu takes the page's data, once all of them are drawn.
@@ -46,9 +44,7 @@ class Visit:
     asked: frozenset[str] = frozenset()
     failed: ValueError | None = None
     places: dict[str, AbstractContextManager] = field(default_factory=dict)
-    stepping: bool = False
     on_cell: Callable[[dict[str, Any]], None] | None = None
-    beyond: Callable[[int], None] | None = None
     top: AbstractContextManager | None = None
     blocks: tuple[str, ...] = ()
     menu: DeltaGenerator | None = None

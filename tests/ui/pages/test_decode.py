@@ -43,6 +43,7 @@ from mla_engine.studies.words import hidden_states
 from tests.ui.conftest import REAL_LAYER, REAL_TEXT, noted_downloads, open_page
 from tests.ui.controls import button, control, has_button
 from tests.ui.screen import component, csv, lead, own, prose, statement
+from tests.ui.wishes import wish
 from ui.pages.decode import run
 from ui.parts.ways import Way
 from ui.words.numbers import clock, digits, prefixed, tied_size, times
@@ -491,20 +492,11 @@ def test_the_page_opens_on_a_step_of_v2_lite_run_with_some_heads(opened):
 # The controls
 
 
-def test_a_clicker_moves_the_step_as_far_as_there_are_steps(unrun, opened, monkeypatch):
-    def press(key: str, *, on_step: Callable[[int], None], moves: bool) -> None:
-        assert moves, "in the browser first"
-        if key == "dec_keys" and steps:
-            on_step(steps.pop())
-
-    steps = []
-    monkeypatch.setattr("ui.parts.bridge.listen", press)
+def test_a_clicker_moves_the_step_as_far_as_there_are_steps(unrun, opened):
     at = opened(PAGE, **SMALL, dec_step="31", dec_prompt="4")
-    for by, step in ((1, 32), (1, 32), (-1, 31)):
-        steps.append(by)
-        at.run()
+    for place, step in (("31", 32), ("32", 32), ("30", 31)):
+        wish(at, place)
         assert at.query_params["dec_step"] == str(step)
-    at.run()
     assert "after 35 tokens" in statement(at)
 
 

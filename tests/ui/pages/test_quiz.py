@@ -12,8 +12,8 @@ from mla_engine import PRESETS, claims
 from mla_engine import quiz as engine
 from mla_engine.figures.looks import look
 from tests.ui.screen import charts, csv, statement
+from tests.ui.wishes import wish
 from ui.frame.rooms import PAGES
-from ui.parts import bridge
 from ui.words.numbers import count, digits, size
 from ui.words.text import catalogue
 
@@ -408,44 +408,31 @@ def test_who_predicts_nothing_may_look_and_is_not_counted(opened, downloads):
     assert bare(part(again, "quiz-choices")) == bare(part(at, "quiz-choices"))
 
 
-@pytest.fixture
-def presses(monkeypatch):
-    """Press what is put here at the next run."""
-    waiting = []
-
-    def pressed(key, *, on_step, **_):
-        if waiting and key == "quiz_keys":
-            on_step(waiting.pop(0))
-
-    monkeypatch.setattr(bridge, "listen", pressed)
-    return waiting
-
-
-def test_without_a_prediction_one_press_reveals_and_the_next_goes_on(opened, presses):
+def test_without_a_prediction_one_press_reveals_and_the_next_goes_on(opened):
     at = opened(PAGE, quiz_seed="7", quiz_count="3")
-    for answers, number in (("_", 1), ("_", 2), ("__", 2), ("__", 3)):
-        presses.append(1)
-        at.run()
-        at.run()
+    for stop, answers, number in (("1!", "_", 1), ("2", "_", 2), ("2!", "__", 2), ("3", "__", 3)):
+        wish(at, stop)
         settings = at.session_state["settings"]
         assert (settings["quiz_answers"], settings["quiz_number"]) == (answers, number)
 
 
-def test_the_clicker_reveals_a_prediction_and_then_goes_on(opened, presses):
+def test_the_clicker_reveals_a_prediction_and_then_goes_on(opened):
     at = opened(PAGE, quiz_seed="7", quiz_count="3", quiz_number="2", quiz_choice="1")
-    presses.append(1)
-    at.run()
+    wish(at, "2!")
     assert at.session_state["settings"]["quiz_answers"] == "-1"
-    presses.append(1)
-    at.run()
-    at.run()
-    assert at.session_state["settings"]["quiz_number"] == 3
-    presses.append(-1)
-    at.run()
-    assert at.session_state["settings"]["quiz_number"] == 2
-    presses.append(-5)
-    at.run()
-    assert at.session_state["settings"]["quiz_number"] == 1
+    for stop, number in (("3", 3), ("2!", 2), ("1", 1)):
+        wish(at, stop)
+        assert at.session_state["settings"]["quiz_number"] == number
+    assert at.session_state["settings"]["quiz_answers"] == "-1"
+
+
+def test_a_burst_reveals_what_it_passes(opened):
+    at = opened(PAGE, quiz_seed="7", quiz_count="3", quiz_choice="2")
+    wish(at, "1!", "2!", "3")
+    settings = at.session_state["settings"]
+    assert (settings["quiz_answers"], settings["quiz_number"]) == ("2_", 3)
+    wish(at, "1!", "2!", "3", number=1)
+    assert at.session_state["settings"]["quiz_answers"] == "2_"
 
 
 def answered(marks: str) -> tuple[str, list[str]]:
@@ -492,13 +479,11 @@ def test_a_set_without_a_mistake_says_so_and_leads_back(opened):
     assert at.query_params["quiz_number"] == "3"
 
 
-def test_the_second_press_at_the_last_question_opens_the_summary(opened, presses):
+def test_the_second_press_at_the_last_question_opens_the_summary(opened):
     at = opened(PAGE, quiz_seed="7", quiz_count="2", quiz_number="2")
     found = []
-    for press in (1, 1, 1, -1):
-        presses.append(press)
-        at.run()
-        at.run()
+    for stop in ("2!", "end", "end", "2!"):
+        wish(at, stop)
         settings = at.session_state["settings"]
         found.append((settings["quiz_answers"], settings["quiz_number"], settings["quiz_done"]))
     assert found == [("-_", 2, False), ("-_", 2, True), ("-_", 2, True), ("-_", 2, False)]

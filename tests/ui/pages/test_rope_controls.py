@@ -1,13 +1,16 @@
 """The page on rotations by hand: controls, clicks, keys, play, the queue, and both languages."""
 
 import html
+from functools import partial
 from pathlib import Path
 
 from mla_engine.checkpoints import describe, open_checkpoint
 from tests.ui.pages.test_rope import LINK, PAGE
-from tests.ui.screen import charts, statement
+from tests.ui.screen import charts, component, statement
+from tests.ui.wishes import wish
 from ui.engine import shared_cache
-from ui.settings.visit import visit
+from ui.pages import rope
+from ui.settings import state
 
 TOPICS = {
     "turning": "A pair turns",
@@ -25,38 +28,39 @@ def widget(at, name: str):
 
 def test_a_click_on_the_scores_chooses_both_positions(opened, monkeypatch):
     cells = [{"chart": "rope_scores", "x": 2.4, "y": 20}, {"chart": "rope_right", "x": 1, "y": 1}]
-    heard = {}
-    monkeypatch.setattr("ui.parts.bridge.listen", lambda key, **calls: heard.update(calls))
     at = opened(PAGE, **LINK)
-    monkeypatch.setattr(
-        "ui.parts.bridge.listen", lambda key, **calls: [*map(visit().on_cell, cells)]
-    )
-    at.run()
-    monkeypatch.setattr("ui.parts.bridge.listen", lambda key, **calls: None)
-    at.run()
+    for cell in cells:  # of what the page listens to, between two runs
+        with monkeypatch.context() as patch:
+            patch.setattr(state, "follow", partial(rope.turning.clicked, cell))
+            at.run()
     assert statement(at).startswith("At distance 13 ")
     assert (at.query_params["rope_query"], at.query_params["rope_key"]) == ("15", "2")
-    assert set(heard) == {"on_step", "moves"}
-    assert heard["moves"]
     assert [chart.clicks for chart in charts(at)] == ["rope_scores"], (
         "a click elsewhere tells nothing"
     )
 
 
-def test_a_clicker_turns_on_by_one_position(opened, monkeypatch):
-    def press(key, *, on_step, moves):
-        if not pressed:
-            pressed.append(on_step(1))
-
-    for topic, distance in (("turning", 6), ("merged", 4)):
-        pressed = []
-        monkeypatch.setattr("ui.parts.bridge.listen", press)
+def test_a_clicker_turns_on_by_one_position(opened):
+    for topic, place, distance in (("turning", 10, 6), ("merged", 4, 4)):
         at = opened(PAGE, **LINK | {"rope_topic": topic})
-        at.run()
+        wish(at, str(place))
         assert statement(at).startswith(f"At distance {distance} ")
-    pressed = []
-    opened(PAGE, **LINK | {"rope_topic": "yarn"})
-    assert not pressed, "nothing to step through"
+    at = opened(PAGE, **LINK | {"rope_topic": "yarn"})
+    sent = [one.proto.component_name for one in at.get("bidi_component")]
+    assert "wish" not in sent, "nothing to step through"
+
+
+def test_in_a_lecture_a_clicker_goes_through_the_topics(opened):
+    at = opened(PAGE, **LINK | {"rope_topic": "merged", "lecture": "1"})
+    topics = list(TOPICS)
+    stops = component(at, "wish")["stops"]
+    assert [one for one in stops if not one.isdecimal()] == [
+        one for one in topics if one != "merged"
+    ]
+    assert (stops[0], stops[1], stops[-1]) == ("turning", "0", "yarn")
+    for topic in topics:
+        wish(at, topic)
+        assert at.session_state["settings"]["rope_topic"] == topic
 
 
 def test_bad_values_are_refused_or_brought_near(opened):

@@ -15,7 +15,7 @@ from mla_engine.symbols import SYMBOLS
 from mla_engine.worked_example import Gap, Matrix, Step, show
 from tests.ui.conftest import open_page
 from tests.ui.screen import csv, statement
-from ui.parts import bridge
+from tests.ui.wishes import wish
 from ui.words.text import catalogue
 
 Opened = Callable[..., AppTest]
@@ -316,18 +316,10 @@ def test_ways_and_choices_go_where_they_say(opened: Opened) -> None:
     assert legend.startswith("✓ the printed figure follows")
 
 
-def test_the_clicker_goes_by_steps_and_stays_within(opened: Opened, monkeypatch) -> None:
-    presses = []
-
-    def pressed(key, *, on_step, **_):
-        if presses and key == "we_keys":
-            on_step(presses.pop(0))
-
-    monkeypatch.setattr(bridge, "listen", pressed)
+def test_the_clicker_goes_by_steps_and_stays_within(opened: Opened) -> None:
     at = opened(PAGE, we_step="20", we_row="2")
-    for by, to in ((1, 21), (-2, 19), (9, 22), (-40, 1)):
-        presses.append(by)
-        at.run()
+    for given, to in (("21", 21), ("19", 19), ("28", 22), ("-21", 1)):
+        wish(at, given)
         assert at.session_state["settings"]["we_step"] == to
         assert at.session_state["settings"]["we_row"] == 1
 

@@ -11,9 +11,10 @@ from ui.pages.compare.costs import CostsTopic
 from ui.pages.compare.flow import FlowTopic
 from ui.pages.compare.maps import MapsTopic
 from ui.pages.compare.topic import Topic
+from ui.parts import stops
 from ui.parts.control import control
 from ui.settings import state
-from ui.settings.page import ANY_LAYER, Page, joined
+from ui.settings.page import ANY_LAYER, Page, Stops, joined
 from ui.settings.parsers import Setting, one_of
 
 TOPICS: dict[str, type[Topic]] = {one.name: one for one in (FlowTopic, CostsTopic, MapsTopic)}
@@ -41,6 +42,12 @@ def choose(topic: Topic | None) -> None:
         controls.give()
 
 
+def stops_here() -> Stops | None:
+    """Return the topics; none where a layer is refused."""
+    topic, _ = compared()
+    return stops.of_views("vs_view", tuple(TOPICS), topic.name) if topic else None
+
+
 PAGE = Page(
     name="compare",
     group="size",
@@ -50,6 +57,7 @@ PAGE = Page(
     every_kind=True,
     trained=True,
     lecture=("vs_view", "vs_right"),
+    stops=stops_here,
     mend=side.mend,
     code=lambda topic: topic.code(),
     snippet=lambda topic: topic.snippet(),

@@ -5,7 +5,9 @@ from functools import partial
 from mla_engine import costs, mechanisms
 from mla_engine.language_model import generate
 from ui.engine import trained
+from ui.engine.model import present
 from ui.engine.trained_layer import TrainedLayer
+from ui.pages.decode import blocks
 from ui.pages.decode.sentences import EXAMPLES
 from ui.pages.decode.view import SETTINGS, View, mend
 from ui.parts import real_sentences, snippet
@@ -65,6 +67,7 @@ PAGE = Page(
     trained=True,
     opens=partial(real_sentences.opens, EXAMPLES),
     lecture=("dec_prompt", "dec_speed"),
+    stops=lambda: blocks.dial(present()).stops(),
     mend=mend,
     code=ran,
     snippet=recipe,

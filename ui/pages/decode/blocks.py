@@ -10,7 +10,7 @@ from mla_engine.lazy import LazyModule
 from ui.engine.model import Model
 from ui.pages.decode import uneven
 from ui.pages.decode.view import View, room
-from ui.parts import bridge, motion
+from ui.parts import motion
 from ui.parts.control import control
 from ui.parts.motion import Dial
 from ui.parts.ways import label, listed
@@ -31,11 +31,10 @@ def dial(model: Model) -> Dial:
     return Dial("dec_step", t("decode.step", of=last), range(1, last + 1))
 
 
-def controls(model: Model) -> None:
-    """Draw the choice of what is drawn and how fast it plays; a clicker's keys step."""
+def controls() -> None:
+    """Draw the choice of what is drawn and how fast it plays."""
     control("dec_ways")
     control("dec_speed")
-    bridge.listen("dec_keys", on_step=dial(model).move, moves=True)
 
 
 def draw(view: View) -> None:

@@ -5,6 +5,8 @@ Each topic of the page is a file, with its title, sentences, chart, table, contr
 
 from ui.pages.kv_cache import context, formula, layouts, memory, parallel
 from ui.pages.kv_cache.view import SETTINGS, mend
+from ui.parts import stops
+from ui.settings import state
 from ui.settings.page import Page
 
 TOPICS = {
@@ -23,6 +25,7 @@ PAGE = Page(
     sizes=False,
     lecture=("kv_view", "kv_context"),
     crossed=(("kv_left", "kv_context"),),
+    stops=lambda: stops.of_views("kv_view", tuple(TOPICS), state.settings()["kv_view"]),
     mend=mend,
     code=lambda view: TOPICS[view.topic].code(view),
     snippet=lambda view: TOPICS[view.topic].snippet(view),

@@ -2,7 +2,7 @@
 
 from mla_engine import quiz
 from ui.pages.quiz.places import EVERY
-from ui.pages.quiz.view import SETTINGS, View, as_text, mend
+from ui.pages.quiz.view import SETTINGS, View, as_text, mend, stops
 from ui.settings.page import Functions, Page, Recipe
 
 
@@ -28,6 +28,7 @@ PAGE = Page(
     settings=SETTINGS,
     sizes=False,
     lecture=("quiz_seed", "quiz_count"),
+    stops=stops,
     mend=mend,
     code=code,
     snippet=snippet,

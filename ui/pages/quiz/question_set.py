@@ -1,14 +1,12 @@
 """The set of questions: the ways through it, how far it is answered, and its summary at the end."""
 
-from functools import partial
-
 import streamlit as st
 
 from mla_engine.lazy import LazyModule
 from ui.pages.quiz import places
 from ui.pages.quiz.question import SIGNS, answers, asks
-from ui.pages.quiz.view import UNVOTED, View, as_text
-from ui.parts import bridge, links, statements
+from ui.pages.quiz.view import END, UNVOTED, View, go, reveal
+from ui.parts import links, statements
 from ui.parts.control import control
 from ui.settings import state
 from ui.words.text import listed, t
@@ -33,16 +31,14 @@ def lead(here: View) -> tuple[str, str]:
 
 def ways(here: View) -> None:
     """Draw the buttons to reveal, and to go back and on."""
-    st.button(
-        t("quiz.reveal"),
-        type="primary",
-        disabled=here.answer is not None,
-        on_click=reveal,
-        args=(here,),
-    )
-    st.button(t("quiz.previous"), disabled=here.is_end(-1), on_click=turn, args=(here, -1))
+    st.button(t("quiz.reveal"), type="primary", disabled=here.answer is not None, on_click=reveal)
+    number = here.place + 1
+    back, on = str(number - 1), END if here.is_end(1) else str(number + 1)
     label = t("quiz.summary" if here.is_end(1) else "quiz.next")
-    st.button(label, on_click=turn, args=(here, 1))
+    ways = {"previous": (t("quiz.previous"), back), "next": (label, on)}
+    for name, (said, to) in ways.items():
+        first = name == "previous" and here.is_end(-1)
+        st.button(said, key=f"quiz_{name}", disabled=first, on_click=go, args=(to,))
 
 
 def choose_set() -> None:
@@ -58,34 +54,6 @@ def choose_in_copy(here: View) -> None:
     label = t("quiz.progress")
     control("quiz_number", widget="segmented_control", label=label, options=numbers, write=str)
     st.caption(t("quiz.of_copy"))
-
-
-def listen(here: View) -> None:
-    """Take a clicker's keys: forward reveals first, with a prediction or without, then goes on."""
-    bridge.listen("quiz_keys", on_step=partial(step, here))
-
-
-def step(here: View, by: int) -> None:
-    """Do what one press does."""
-    if by > 0 and here.answer is None and not here.done:
-        reveal(here)
-    else:
-        turn(here, by)
-
-
-def reveal(here: View) -> None:
-    """Take the prediction as given, if one was made."""
-    if here.answer is None:
-        predicted = UNVOTED if here.choice is None else here.choice
-        given = (*here.answers[: here.place], predicted, *here.answers[here.place + 1 :])
-        state.change(quiz_answers=as_text(given), quiz_choice=None)
-
-
-def turn(here: View, by: int) -> None:
-    """Show the next question or the one before, after the last one the summary."""
-    end = len(here.questions) + 1
-    number = min(end, max(1, (end if here.done else here.place + 1) + by))
-    state.change(quiz_number=min(number, end - 1), quiz_choice=None, quiz_done=number == end)
 
 
 def begin() -> None:
@@ -118,7 +86,8 @@ def summary(here: View) -> None:
                 label = t("quiz.read", page=links.name(link), numbers=listed(map(str, numbers)))
                 key = f"quiz_read_{link.page}"
                 st.button(label, key=key, on_click=links.follow, args=(link,))
-    st.button(t("quiz.back"), icon=":material/arrow_back:", on_click=turn, args=(here, -1))
+    last = str(len(here.questions))
+    st.button(t("quiz.back"), icon=":material/arrow_back:", on_click=go, args=(last,))
 
 
 def _missed(here: View) -> str:

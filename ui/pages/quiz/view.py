@@ -8,12 +8,13 @@ from ui.engine import queue, shared_cache
 from ui.parts.statements import finding
 from ui.parts.waits import one_by_one
 from ui.settings import state
-from ui.settings.page import Note
+from ui.settings.page import Note, Stops
 from ui.settings.parsers import Setting, flag, optional, whole
 from ui.streamlit_internals import DeltaGenerator
 from ui.words.text import t
 
 OPEN, SHOWN = "-", "_"  # in a link: not revealed, revealed without a prediction
+REVEALED, END = "!", "end"  # of a stop: a question with its answer, the summary
 UNVOTED = -1  # the prediction of who made none
 
 
@@ -165,3 +166,45 @@ def view(place: DeltaGenerator) -> View:
     return View(
         s["quiz_seed"], questions, answers, s["quiz_number"] - 1, s["quiz_choice"], s["quiz_done"]
     )
+
+
+def stops() -> Stops:
+    """Return what a clicker goes through: each question, revealed if it is not, and the summary.
+
+    A question that is to be revealed has the code REVEALED behind its number.
+    """
+    s = state.settings()
+    codes = []
+    for number in range(1, s["quiz_count"] + 1):
+        is_open = given(number) == OPEN
+        codes += [str(number)] if is_open else []
+        codes += [f"{number}{REVEALED}"]
+    present = str(s["quiz_number"]) + ("" if given(s["quiz_number"]) == OPEN else REVEALED)
+    codes = (*codes, END)
+    return Stops(codes, codes.index(END if s["quiz_done"] else present), go)
+
+
+def go(code: str) -> None:
+    """Show a question, revealed if its code says so, or the summary."""
+    s = state.settings()
+    number = s["quiz_count"] if code == END else int(code.removesuffix(REVEALED))
+    if (number, code == END) != (s["quiz_number"], s["quiz_done"]):
+        state.change(quiz_number=number, quiz_choice=None, quiz_done=code == END)
+    if code.endswith(REVEALED):
+        reveal()
+
+
+def reveal() -> None:
+    """Take the prediction of the present question as given, if one was made."""
+    s = state.settings()
+    place = s["quiz_number"] - 1
+    if given(place + 1) == OPEN:
+        marks = s["quiz_answers"].ljust(s["quiz_count"], OPEN)
+        mark = SHOWN if s["quiz_choice"] is None else str(s["quiz_choice"])
+        marks = f"{marks[:place]}{mark}{marks[place + 1 :]}".rstrip(OPEN)
+        state.change(quiz_answers=marks, quiz_choice=None)
+
+
+def given(number: int) -> str:
+    """Return what was predicted of a question, as a link has it; OPEN where it is not revealed."""
+    return state.settings()["quiz_answers"][number - 1 : number] or OPEN

@@ -5,9 +5,9 @@ Each topic of the page is a file: its settings, numbers, sentences, pictures, qu
 
 from ui.pages.rope import merged, reading, turning, yarn
 from ui.pages.rope.head import SETTINGS, Topic, nearest
-from ui.parts import bridge
+from ui.parts import stops
 from ui.settings import state
-from ui.settings.page import LATENT_LAYER, Page, every, joined
+from ui.settings.page import LATENT_LAYER, Page, Stops, every, joined
 from ui.settings.parsers import Setting, one_of
 from ui.settings.visit import visit
 
@@ -20,6 +20,14 @@ TOPICS: dict[str, type[Topic]] = {
 }
 CHOICE = {"rope_topic": Setting("turning", one_of(*TOPICS), "segmented_control")}
 
+
+def stops_here() -> Stops | None:
+    """Return the topics, and the places of the present one's dial."""
+    dial = chosen().dial()
+    name = state.settings()["rope_topic"]
+    return stops.of_views("rope_topic", tuple(TOPICS), name, dial and dial.stops())
+
+
 PAGE = Page(
     name="rope",
     group="understand",
@@ -28,6 +36,7 @@ PAGE = Page(
     mechanisms=every("pooled", "pooled_index", "delta"),
     real_layers=LATENT_LAYER,
     lecture=("rope_topic", "rope_pair", "rope_distance"),
+    stops=stops_here,
     mend=nearest,
     code=lambda topic: topic.code(),
     snippet=lambda topic: topic.snippet(),
@@ -40,7 +49,5 @@ def chosen() -> type[Topic]:
 
 
 def listen() -> None:
-    """Let a click choose two positions, and a clicker move the topic's dial by one."""
+    """Let a click choose two positions."""
     visit().on_cell = turning.clicked
-    if dial := chosen().dial():
-        bridge.listen("rope", on_step=dial.move, moves=chosen() is turning.TurningTopic)

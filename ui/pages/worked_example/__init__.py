@@ -3,7 +3,7 @@
 from mla_engine import worked_example
 from mla_engine.worked_example.variants import BUILDERS
 from ui.pages.worked_example import own
-from ui.pages.worked_example.view import SETTINGS, View, mend
+from ui.pages.worked_example.view import SETTINGS, View, mend, stops
 from ui.parts.snippet import Code, literal
 from ui.settings.page import Functions, Page, Recipe, joined
 
@@ -37,6 +37,7 @@ PAGE = Page(
     sizes=False,
     lecture=("we_variant", "we_step"),
     crossed=(("we_step", "we_previous", "we_next"),),
+    stops=stops,
     mend=mend,
     code=code,
     snippet=snippet,

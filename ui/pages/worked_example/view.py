@@ -9,7 +9,7 @@ from mla_engine import worked_example
 from mla_engine.worked_example import Step, exercises
 from ui.engine import example
 from ui.settings import state
-from ui.settings.page import Note
+from ui.settings.page import Note, Stops
 from ui.settings.parsers import Setting, flag, one_of, whole
 from ui.settings.server import server
 from ui.words.text import t
@@ -145,10 +145,12 @@ def to_step(number: int) -> None:
     state.write()
 
 
-def move(by: int) -> None:
-    """Show the step that is so many further on, or the nearest."""
+def stops() -> Stops:
+    """Return the steps as a clicker's stops."""
     last = len(example.steps(_variant()))
-    to_step(min(last, max(1, state.settings()["we_step"] + by)))
+    present = min(last, state.settings()["we_step"])
+    codes = tuple(str(number) for number in range(1, last + 1))
+    return Stops(codes, present - 1, lambda code: to_step(int(code)))
 
 
 def mend() -> list[Note]:

@@ -1,0 +1,109 @@
+"""A wish is a place, not a press: it may come late, twice, or name what there is not."""
+
+import pytest
+
+from tests.ui.wishes import wish
+from ui.frame.story import steps
+from ui.frame.wish import MOST, STORY
+
+WE = "pages/worked_example.py"
+STEP = {"we_completed": "0", "lang": "en"}
+
+
+def step(at) -> int:
+    return at.session_state["settings"]["we_step"]
+
+
+def warned(at) -> str:
+    return " ".join(one.value for one in at.warning)
+
+
+def test_the_same_message_twice_changes_nothing(opened):
+    at = opened(WE, **STEP)
+    for _ in range(3):
+        wish(at, "5", number=7)
+        assert step(at) == 5
+    at.slider(key="we_step:en:1").set_value(9)
+    wish(at, "5", number=7)
+    assert step(at) == 9, "the reader has moved on since"
+
+
+def test_an_older_value_of_a_widget_undoes_no_wish(opened):
+    at = opened(WE, **STEP)
+    stale = at.slider(key="we_step:en")
+    for n in (2, 3):
+        stale.set_value(1)
+        wish(at, str(n))
+        assert step(at) == n
+    at.session_state["we_step:en"] = 1  # a message from before the answer, of something else
+    at.run()
+    assert step(at) == 3
+
+
+def test_a_wish_leads_to_another_page_of_a_lecture_and_keeps_what_is_set(opened):
+    at = opened("pages/compute.py", lecture="1", n_heads="8")
+    wish(at, page="kv_cache")
+    assert at.session_state["page"] == "kv_cache"
+    assert at.session_state["settings"]["n_heads"] == 8
+    wish(at, "parallel")
+    assert at.query_params["kv_view"] == "parallel"
+    assert at.query_params["lecture"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("given", "used"), [("999", "22"), ("-3", "1"), ("9" * 9000, "22"), ("x<b>", "4"), ("", "4")]
+)
+def test_a_stop_that_there_is_not_is_the_nearest_and_told_once(opened, given, used):
+    at = opened(WE, **STEP, we_step="4", we_h="1; 0.5; 0; 0")
+    wish(at, given)
+    assert step(at) == int(used)
+    assert len(at.warning) == 1
+    assert f"this is {used}." in warned(at)
+    assert at.query_params["we_h"] == "1; 0.5; 0; 0"
+    assert "<b>" not in warned(at)
+    at.run()
+    assert not at.warning, "it is told once"
+
+
+def test_a_page_that_there_is_not_stays_away(opened):
+    at = opened(WE, **STEP, we_step="4")
+    wish(at, "3", page="nowhere")
+    assert (at.session_state["page"], step(at)) == ("worked_example", 4)
+    assert "nowhere" in warned(at)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"number": 1, "page": "worked_example", "stops": "2"},
+        {"number": True, "page": "worked_example", "stops": ["2"]},
+        {"number": MOST + 1, "page": "worked_example", "stops": ["2"]},
+        {"number": 1, "page": 7, "stops": ["2"]},
+        {"number": 1, "page": "worked_example", "stops": [["2"]]},
+        {"number": 1, "page": "worked_example", "stops": ["2"] * 41},
+        ["worked_example", "2"],
+    ],
+)
+def test_a_message_of_anything_else_is_passed_over(opened, said):
+    at = opened(WE, **STEP, we_step="4")
+    at.session_state["wish"] = {"wish": said}
+    at.run()
+    assert step(at) == 4
+    assert not at.warning
+
+
+def test_in_the_story_a_wish_is_a_step_of_any_page(opened):
+    at = opened("pages/absorption.py", stop="24")
+    last = len(steps())
+    for given, used in (("25", 25), ("3", 3), (str(last + 9), last)):
+        wish(at, given, page=STORY)
+        assert at.session_state["settings"]["stop"] == used
+        assert at.session_state["page"] == steps()[used - 1].page
+    assert f"“{last + 9}” in the link is not possible; {last} is used instead" in warned(at)
+
+
+def test_a_wish_from_before_the_story_leaves_it_as_it_is(opened):
+    at = opened("pages/absorption.py", stop="24")
+    wish(at, page="kv_cache")
+    assert at.session_state["settings"]["stop"] == 24
+    assert at.session_state["page"] == "absorption"
