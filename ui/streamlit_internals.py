@@ -12,11 +12,16 @@ from typing import Any
 from streamlit import logger, runtime
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.scriptrunner import RerunData
-from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
+from streamlit.runtime.scriptrunner_utils.script_requests import (
+    ScriptRequests,
+    ScriptRequestType,
+)
 from streamlit.runtime.scriptrunner_utils.script_run_context import (
     RunLocation,
     ThreadState,
@@ -243,6 +248,42 @@ def _check_type(states: WStates, widget: str) -> None:
     kind = said.value.WhichOneof("value") if isinstance(said, Serialized) else None
     if kind and known and kind != known.value_type and {kind, known.value_type} != NUMBERS:
         raise TypeError(f"{kind} instead of {known.value_type}")
+
+
+# What a part of a page asks for
+
+
+def keep_fragments_to_their_page() -> None:
+    """Pass over a fragment's request for another page than the one that stands, or comes.
+
+    A fragment that runs by itself every few seconds may ask while its page is being left. Streamlit
+    would run the page that is gone, or join the request with that for the next page into one for
+    the page before, and the browser would be left with an empty page.
+    """
+    _wrap(AppSession, "request_rerun", _of_the_page)
+    _wrap(ScriptRequests, "request_rerun", _of_what_comes)
+
+
+def _of_the_page(request: Callable[..., None]) -> Callable[..., None]:
+    @wraps(request)
+    def of_the_page(session: AppSession, asked: ClientState | None) -> None:
+        gone = asked and asked.fragment_id and asked.page_script_hash != session.page_script_hash
+        if not gone:
+            request(session, asked)
+
+    return of_the_page
+
+
+def _of_what_comes(request: Callable[..., bool]) -> Callable[..., bool]:
+    @wraps(request)
+    def of_what_comes(requests: ScriptRequests, new: RerunData) -> bool:
+        waits = requests._rerun_data if requests._state is ScriptRequestType.RERUN else None
+        page = waits.page_script_hash if waits else ""
+        if new.fragment_id and page and new.page_script_hash != page:
+            return True
+        return request(requests, new)
+
+    return of_what_comes
 
 
 def _wrap(owner: type, method: str, wrapper: Callable[[Any], Any]) -> None:

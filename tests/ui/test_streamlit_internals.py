@@ -10,10 +10,12 @@ import pytest
 from streamlit import logger
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime import Runtime, RuntimeConfig
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import RerunData
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
 
@@ -290,6 +292,32 @@ def test_a_session_is_asked_and_its_files_are_held(served):
         internals.release_media_files("another")
         assert internals.media_files("another") == {}
         assert client.messages
+
+    served(act)
+
+
+def test_keep_fragments_to_their_page(served, monkeypatch):
+    requests = ScriptRequests()
+    of_this = RerunData(page_script_hash="this", fragment_id="part")
+    next_page = RerunData(page_script_hash="next")
+    internals.keep_fragments_to_their_page()
+    requests.request_rerun(next_page)
+    requests.request_rerun(of_this)
+    assert requests.on_scriptrunner_ready().rerun_data.page_script_hash == "next"
+    requests.request_rerun(of_this)
+    assert requests.on_scriptrunner_ready().rerun_data.fragment_id_queue == ["part"]
+    looked_for = []
+    monkeypatch.setattr(AppSession, "has_fragment", lambda _, one: looked_for.append(one))
+
+    async def act(_: object) -> None:
+        client = Client()
+        session = internals.open_session(client)
+        await client.ask(session)
+        page = next(m.new_session for m in client.messages if m.WhichOneof("type") == "new_session")
+        for place in ("another", page.page_script_hash):
+            asked = ClientState(fragment_id="part", page_script_hash=place)
+            internals.send_to_session(session, internals.BackMsg(rerun_script=asked))
+        assert looked_for == ["part"]
 
     served(act)
 

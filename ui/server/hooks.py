@@ -26,6 +26,7 @@ from ui.settings.server import server
 from ui.streamlit_internals import (
     close_expired_sessions,
     first_page_runs,
+    keep_fragments_to_their_page,
     pass_over_unreadable_widgets,
 )
 
@@ -43,6 +44,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Prove that the app can be shown, while it answers already."""
     logs.configure(server().log)  # again: since the app was checked the server has set up its own
     pass_over_unreadable_widgets()
+    keep_fragments_to_their_page()
     if server().metrics:
         metrics.watch()
     works = (prove(), close_sessions(), real_model.fetch(PROVED))
