@@ -41,7 +41,7 @@ function stepOf(event) {
 class Wishes {
   constructor() {
     // Where the page is that is drawn, the wish, presses that wait, what sends; how far the page is scrolled to.
-    Object.assign(this, { here: null, wish: null, presses: [], send: null, goal: null, number: 0, sentAt: 0, cameAt: 0, leftAt: 0, looks: 0, high: 0 });
+    Object.assign(this, { here: null, wish: null, presses: [], send: null, goal: null, number: 0, sentAt: 0, leftAt: 0, looks: 0, high: 0 });
     ["wheel", "touchmove", "pointerdown"].forEach((name) => { // the reader scrolls by hand
       window.addEventListener(name, () => { this.goal = null; }, { capture: true, passive: true });
     });
@@ -74,7 +74,7 @@ class Wishes {
   }
 
   press(one) {
-    this.presses.push(one);
+    this.presses.push({ ...one, at: Date.now() });
     this.go();
   }
 
@@ -82,7 +82,7 @@ class Wishes {
   // away may tell of an earlier run.
   hear(data, send) {
     if (data.session === this.here?.session && data.run < this.here.run) return;
-    if (data.page !== this.here?.page) Object.assign(this, { cameAt: Date.now(), goal: null });
+    if (data.page !== this.here?.page) this.goal = null;
     Object.assign(this, { here: data, send, number: Math.max(this.number, data.number), looks: 0 });
     if (this.wish?.number === data.shown) {
       const stood = this.wish.from === data.page;
@@ -104,7 +104,7 @@ class Wishes {
   }
 
   // Move the wish by a press; false where its way is not known yet.
-  moved({ by, turns, whole }) {
+  moved({ by, turns, whole, at: pressedAt }) {
     const { here, wish } = this;
     if (!here) return false;
     if (here.page === STORY) return this.along(STORY, by);
@@ -116,7 +116,7 @@ class Wishes {
     while (picture && /^\d+$/.test(here.stops[at + by])) at += by;
     const ends = !here.stops[at + by];
     if (here.pages.length && !whole && (here.below || ends || by < 0)) {
-      if (wish || !this.isDrawn) return false;
+      if (wish || (!this.isDrawn && Date.now() - pressedAt < WHOLE)) return false;
       if (this.scrolls(by)) return true;
     }
     return ends ? whole || this.turn(by) : this.along(here.page, by, whole, at);
@@ -173,11 +173,10 @@ class Wishes {
 
   // Whether the page is drawn whole, and of one height for some looks.
   get isDrawn() {
-    if (Date.now() - this.cameAt > WHOLE) return true;
     const { testScriptState } = document.querySelector("[data-testid=stApp]").dataset;
     const main = document.querySelector("[data-testid=stMain]");
     const undrawn = [...main.querySelectorAll(UNDRAWN)].some((one) => one.clientWidth);
-    const rests = testScriptState === "notRunning" && !undrawn;
+    const rests = testScriptState === "notRunning" && document.mlaDrawn === this.here.run && !undrawn;
     this.looks = rests && main.scrollHeight === this.high ? this.looks + 1 : 0;
     this.high = main.scrollHeight;
     return this.looks >= LOOKS;

@@ -135,6 +135,7 @@ def _below(page: Page, view: object) -> None:
     navigation.menu_data(page)
     code.behind(page, view)
     fetching.tell()
+    wish.end()
 
 
 def _link_tensors() -> None:

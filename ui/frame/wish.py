@@ -51,17 +51,18 @@ class Wish:
 
 def turn() -> None:
     """Take the latest wish, and open its page or step where another one is shown."""
-    said = _new()
-    if said is None:
-        return
-    wish = st.session_state.wished = said
+    if said := _new():
+        st.session_state.wished = said
+    wish = _wish()
     here, in_story = st.session_state.page, bool(story.number())
-    if wish.page == STORY and wish.stops:
+    if wish.page == STORY and wish.stops and (said or wish.stops == (str(story.number()),)):
         step = int(_nearest(wish, _steps()))
         wish.stops = (str(step),)
         if (step, here) != (story.number(), story.steps()[step - 1].page):
-            story.go(step)
+            story.go(step)  # also where a late message asks for the page before
             state.follow()
+    elif not said:
+        return
     elif wish.page in PAGES and not in_story:
         wish.due = True
         if wish.page != here:
@@ -127,6 +128,13 @@ def listen(page: Page) -> None:
     }
     component = st.components.v2.component(KEY, js=asset("wish.js"))
     component(key=KEY, data=data, on_wish_change=_come)
+
+
+def end() -> None:
+    """Tell the browser that the page is drawn to its end."""
+    if "run" in st.session_state:
+        component = st.components.v2.component("drawn", js=asset("drawn_whole.js"))
+        component(key="drawn", data=st.session_state.run)
 
 
 def _come() -> None:
