@@ -34,7 +34,7 @@ def test_what_make_test_runs_is_not_run_again_by_a_part():
         ("mla_engine/kernels/plan.py", ["kernels"]),
         ("mla_engine/latent/cache.py", ["graphs"]),
         ("ui/engine/on_ray.py", ["ray"]),
-        ("assets/section.js", ["browser"]),
+        ("assets/wish.js", ["browser", "presses"]),
         ("README.md", []),
     ],
 )

@@ -15,7 +15,7 @@ from ui.frame.story import steps
 pytestmark = pytest.mark.browser
 SIZE = {"width": 1280, "height": 720}
 KEYS = {1: "PageDown", -1: "PageUp"}
-BURSTS, MOST = 9, 5  # of each way; about 100 presses
+BURSTS, MOST = 34, 5  # of each way; about 100 presses
 SLOWER = 1, 4, 10  # times
 REST_MILLISECONDS = 500
 REST = "(time) => new Promise((rested) => setTimeout(rested, time))"
