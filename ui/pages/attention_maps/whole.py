@@ -88,7 +88,7 @@ def _below(view: View) -> None:
     st.subheader(t("maps.parts_title"), anchor=False)
     with st.container(key="logits"), prose.refusals():
         _parts(view)
-    with prose.refusals():
+    with st.container(key="cell_numbers"), prose.refusals():
         _numbers(view)
 
 
