@@ -22,6 +22,16 @@ def said(at: AppTest) -> list[str]:
     return found
 
 
+@pytest.mark.parametrize("page", ["rope", "planner"])
+def test_the_navigation_is_open_at_the_group_of_the_page(opened, page):
+    groups = opened(PAGES[page].file).sidebar.expander
+    titles = {"understand": "Understand", "size": "Size"}
+    open_ones = [one.label for one in groups if one.proto.expanded]
+    assert len(groups) == 4
+    assert len(open_ones) == 1
+    assert titles[PAGES[page].group] in open_ones[0]
+
+
 @pytest.mark.parametrize(
     ("link", "tells"),
     [
