@@ -153,6 +153,18 @@ def test_equal_arguments_of_other_types_are_other_keys():
     assert [kind(one) for one in (1, True, 1.0)] == ["int", "bool", "float"]
 
 
+def test_a_value_as_large_as_the_budget_is_kept_and_counted():
+    value = b"x" * 1000
+    cache = SharedCache(footprint(value), 60.0)
+    assert [cache.get("a", lambda: value) for _ in range(3)] == [value] * 3
+    assert (cache.hits, cache.misses) == (2, 1)
+    assert cache.held_bytes == cache.budget_bytes
+
+
+def test_one_page_needs_half_of_the_budget_at_most():
+    assert shared_cache.page_budget_bytes() == shared_cache.cache().budget_bytes // 2
+
+
 def test_arguments_by_name_are_part_of_the_key():
     @shared_cache.cached
     def twice(value: int, *, times: int = 2) -> int:

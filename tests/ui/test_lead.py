@@ -4,6 +4,7 @@ import pytest
 
 from tests.ui.screen import lead
 from ui.frame.rooms import PAGES
+from ui.parts import prose
 
 LITE = {"preset": "deepseek-v2-lite"}
 HEADS, WIDTH, LATENT, ROTARY = 16, 128, 512, 64  # V2-Lite's: keys and values are equally wide
@@ -36,3 +37,16 @@ EXPANDED = LATENT * WIDTH * CONTEXT + WIDTH * CONTEXT  # keys out of latents, sc
 )
 def test_the_number_is_that_of_the_formula(opened, page, link, number):
     assert lead(opened(PAGES[page].file, **link))[0].replace("\xa0", " ") == number
+
+
+@pytest.mark.parametrize(
+    ("number", "letters"),
+    [
+        ("4,096", 6),  # any number has room for five digits; an even count
+        ("8.58 GiB", 10),  # 5 + 4, and one
+        ("56 个序列", 12),  # 5 + 1 + 3 letters as wide as two
+        ("a sequence too large for any of them", 24),
+    ],
+)
+def test_the_number_has_room_for_whatever_digits_it_gets(number, letters):
+    assert prose._letters(number) == letters

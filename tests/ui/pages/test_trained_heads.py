@@ -4,6 +4,7 @@ import ast
 import html
 import json
 import os
+import re
 import textwrap
 from dataclasses import replace
 
@@ -81,6 +82,9 @@ def test_the_scores_of_every_head_are_drawn_and_can_be_taken_away(trained, opene
     wanted = found.table.numpy().reshape(4, -1).T
     np.testing.assert_allclose(chart.values(0, "z"), wanted, rtol=1e-6)
     assert chart.layout["xaxis"]["ticktext"] == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
+    frames = [one for one in chart.layout["shapes"] if one.get("name") == "frame"]
+    middles = {((one["x0"] + one["x1"]) / 2, (one["y0"] + one["y1"]) / 2) for one in frames}
+    assert middles == {(2, wanted[:, 2].argmax())}
     table = csv(downloads["trained_heads_scores.csv"])
     np.testing.assert_allclose(table[list(found.kinds)].to_numpy(), wanted.T, rtol=1e-6)
 
@@ -125,6 +129,8 @@ def test_a_cut_is_drawn_by_task_and_the_worst_hit_stands_on_top(trained, opened,
     for name, place in (("whole", 0), ("cut", 1)):
         wanted = [100 * changes[task][place] for task in TASKS]
         assert chart.values(name, "x") == pytest.approx(wanted)
+    told = re.findall(r"(\d+)\s?% → (\d+)\s?%", chart.alt)
+    assert told == [tuple(f"{100 * part:.0f}" for part in changes[task]) for task in TASKS]
     worst = min(changes.values(), key=lambda change: change.after - change.before)
     number, line = lead(at)
     assert number.replace("\xa0", " ") == f"{100 * worst.after:.0f} %"
