@@ -9,6 +9,8 @@ from mla_engine.figures.bars import named_rows, totals_at_ends
 from mla_engine.figures.ends import named_lines
 from mla_engine.figures.figure import Figure, figure, titled
 from mla_engine.figures.looks import Look
+from mla_engine.figures.placed import notes as unplaced
+from mla_engine.figures.placed import placed, span
 from mla_engine.figures.theme import (
     FONT,
     MASKED,
@@ -40,7 +42,8 @@ class Band:
     @property
     def bar(self) -> dict:
         """From the least to the most, around the mean."""
-        up, down = (np.asarray(side) for side in (self.most - self.mean, self.mean - self.least))
+        mean, least, most = map(placed, (self.mean, self.least, self.most))
+        up, down = (np.nan_to_num(side) for side in (most - mean, mean - least))
         return {"type": "data", "symmetric": False, "array": up, "arrayminus": down}
 
 
@@ -71,12 +74,15 @@ def band_marks(
     ends = [float(np.log2(places[0]) - 0.6), float(np.log2(places[-1]) + 0.6)]
     ticks = {"tickvals": np.log2(places), "ticktext": [f"{place:,}" for place in places]}
     across = {"range": ends, "fixedrange": True, "showgrid": False}
+    up = {"range": [least, 100 + (100 - least) / 25], "fixedrange": True}
+    stroke, name = _level(*level) if level else ([], [])
     return figure(
         traces,
         height=height,
         x=titled(titles[0]) | across | ticks,
-        y=titled(titles[1]) | {"range": [least, 100 + (100 - least) / 25], "fixedrange": True},
-        **(_level(*level) if level else {}),
+        y=titled(titles[1]) | up,
+        shapes=stroke,
+        annotations=[*name, *unplaced(traces, looks, across, up)],
         **legend_above(shown=True),
     )
 
@@ -105,12 +111,12 @@ def _marks(
     }
 
 
-def _level(name: str, height: float) -> dict:
+def _level(name: str, height: float) -> tuple[list[dict], list[dict]]:
     """Return a dotted line across with its name over the left end."""
     place = {"x": 0, "xref": "x domain", "xanchor": "left", "y": height, "yref": "y"}
     note = {"text": name, "showarrow": False, "font": FONT, "yanchor": "bottom"}
     shape = level_line(height, {"color": MASKED, "dash": "dot", "width": 3})
-    return {"shapes": [shape], "annotations": [place | note]}
+    return [shape], [place | note]
 
 
 def band_lines(
@@ -146,6 +152,8 @@ def band_lines(
         for name, band in bands.items()
     ]
     places = np.concatenate([np.asarray(trace["x"], dtype=np.float64) for trace in traces])
+    heights = np.concatenate([placed(trace["y"]) for trace in traces])
+    limits = span(limits, heights, log=log)
     x, y = _axes(titles, float(places.min()), float(places.max()), limits, log=log)
     x |= ticks_at(ticks) if ticks else {}
     return named_lines(traces, looks, x, y, height=height, beside=True, shapes=upright(at))
@@ -224,7 +232,7 @@ def band_bars(
     }
     grid = {"tickvals": [0, 25, 50, 75, 100], "gridcolor": MASKED}
     return figure(
-        [bar, totals_at_ends(np.nan_to_num(np.asarray(band.most)) + GAP, totals)],
+        [bar, totals_at_ends(np.nan_to_num(placed(band.most)) + GAP, totals)],
         height=height,
         x=titled(axis) | {"range": [0, 135], "fixedrange": True} | grid,
         y=named_rows(names),

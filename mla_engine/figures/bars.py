@@ -1,12 +1,13 @@
 """Bars: a few named amounts beside each other, stacked from their parts or in groups."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from mla_engine.figures.figure import Figure, figure, titled
 from mla_engine.figures.looks import Role, faded, look
+from mla_engine.figures.placed import ends, placed, written
 from mla_engine.figures.theme import FONT, MASKED, TRANSPARENT, legend_above, upright
 from mla_engine.refusals import RefusedError
 
@@ -29,6 +30,7 @@ def bars(
     *,
     axis: str = "",
     stacked: bool = True,
+    alone: bool = False,
     log: bool = False,
     chosen: int | None = None,
     roles: Sequence[Sign] = ROLES,
@@ -42,11 +44,15 @@ def bars(
 ) -> Figure:
     """Draw lying bars, one row a name, read from the top.
 
+    An amount for which the axis has no place (no number, an infinity, 0 on a logarithmic axis) is
+    written where its bar would begin; all others stand as they do without it.
+
     Args:
         names: of the rows, in Plotly's text.
-        parts: name of a part -> its amount in each row; on a log axis above 0.
+        parts: name of a part -> its amount in each row.
         axis: title of the axis of amounts.
-        stacked: parts end to end, on a linear axis; else side by side, or alone beside NaN.
+        stacked: parts end to end, on a linear axis; else side by side.
+        alone: each row has one part, as thick as the row, and NaN in the others.
         log: logarithmic axis.
         chosen: the row to stress; the others fade.
         roles: what picks the colour of each part, or this and its pattern in Plotly's signs, or
@@ -62,20 +68,32 @@ def bars(
     if stacked and log:  # their lengths would mean nothing
         raise RefusedError("stacked_log")
     amounts = np.asarray(list(parts.values()), dtype=np.float64)
-    traces = _traces(names, parts, roles, chosen, axis, limits[0] if log and limits else 0)
+    drawn = placed(amounts, log=log)
+    given = limits if limits and np.isfinite(placed(limits, log=log)).all() else None
+    span = given or _span(drawn, stacked=stacked, log=log)
+    traces = _traces(names, parts, roles, chosen, axis, span[0] if log else 0)
+    if not alone:
+        missing = np.isnan(drawn)
+        if totals:  # which say it where nothing else is in a row
+            missing &= ~missing.all(0)
+        if stacked:
+            totals = _told(parts, amounts, missing, totals)
+        else:
+            traces = [_written(*each) for each in zip(traces, amounts, missing, strict=False)]
     beyond = BEYOND
     if totals:
-        reached = np.nansum(amounts, 0) if stacked else np.nanmax(amounts, 0)
+        reached = np.nansum(drawn, 0) if stacked else np.fmax.reduce(drawn)
+        reached = np.nan_to_num(reached, nan=span[0])
         traces.append(totals_at_ends(reached, totals))
         beyond = _beyond(names, totals, reached)
-    ends = _ends(amounts, limits, beyond, stacked=stacked, log=log)
-    alone = np.isnan(amounts).any()
-    if not log and not ticks and ends[1] < THOUSAND:
+    if not (log or given):
+        span = 0, span[1] * beyond
+    if not log and not ticks and span[1] < THOUSAND:
         ticks = ",~g"  # with a prefix a half would be 500m
     return figure(
         traces,
         height=height,
-        x=_amount_axis(axis, ends, ticks, log=log),
+        x=_amount_axis(axis, np.log10(span).tolist() if log else span, ticks, log=log),
         y=named_rows(names),
         barmode="overlay" if alone else "stack" if stacked else "group",
         bargap=0.3,
@@ -101,11 +119,11 @@ def ratio_bars(
         axis: title of the ratios.
         height: pixels.
     """
-    names, found = list(ratios), np.array(list(ratios.values()), dtype=np.float64)
+    names, found = list(ratios), placed(list(ratios.values()), log=True)
     (bar,) = _traces(names, {part: found - 1}, ROLES[:1], None, "")
-    traces = [bar | {"base": 1}, totals_at_ends(np.maximum(found, 1), totals)]
-    ends = np.log10((found.min() / 1.5, found.max() * 20)).tolist()
-    decades = _amount_axis(axis, ends, "~g", log=True)
+    traces = [bar | {"base": 1}, totals_at_ends(np.fmax(found, 1), totals)]
+    least, most = ends(found)
+    decades = _amount_axis(axis, np.log10((least / 1.5, most * 20)).tolist(), "~g", log=True)
     axes = {"x": decades, "y": named_rows(names)}
     return figure(traces, height=height, bargap=0.3, **axes, **legend_above(shown=False))
 
@@ -124,7 +142,7 @@ def _traces(
         {
             "type": "bar",
             "y": list(range(len(names))),
-            "x": np.asarray(amounts, dtype=np.float64) - base,
+            "x": placed(amounts) - base,
             "name": part,
             "orientation": "h",
             "marker": EMPTY_BAR
@@ -143,6 +161,35 @@ def _traces(
     ]
 
 
+def _written(bar: dict, amounts: np.ndarray, missing: np.ndarray) -> dict:
+    """Return a series with what is missing written where its bars would begin."""
+    if not missing.any():
+        return bar
+    texts = [f" {written(n)}" if gone else "" for n, gone in zip(amounts, missing, strict=True)]
+    hover = [
+        f"%{{customdata}}<br>{bar['name']}<br>{text.strip()}<extra></extra>"
+        if text
+        else bar["hovertemplate"]
+        for text in texts
+    ]
+    shown = {"text": texts, "textposition": "outside", "textfont": FONT, "cliponaxis": False}
+    return bar | shown | {"x": np.where(missing, 0, bar["x"]), "hovertemplate": hover}
+
+
+def _told(
+    parts: Iterable[str], amounts: np.ndarray, missing: np.ndarray, totals: Sequence[str] | None
+) -> Sequence[str] | None:
+    """Return the texts behind stacked bars, with the parts that have no length."""
+    if not missing.any():
+        return totals
+    rows = []
+    for row, total in enumerate(totals or [""] * missing.shape[1]):
+        each = zip(parts, amounts[:, row], missing[:, row], strict=True)
+        lost = [f"{part}: {written(amount)}" for part, amount, gone in each if gone]
+        rows.append(" · ".join(filter(None, [total, *lost])))
+    return rows
+
+
 def _signs(roles: Sequence[Sign]) -> list[tuple[Role, str]]:
     """Return each role with its own pattern, or with that of its place."""
     return [
@@ -151,10 +198,10 @@ def _signs(roles: Sequence[Sign]) -> list[tuple[Role, str]]:
     ]
 
 
-def _amount_axis(axis: str, ends: Sequence[float] | None, ticks: str, *, log: bool) -> dict:
+def _amount_axis(axis: str, span: Sequence[float], ticks: str, *, log: bool) -> dict:
     return titled(axis) | {
         "type": "log" if log else "linear",
-        "range": ends,
+        "range": span,
         "fixedrange": True,
         "nticks": 6,
         "tickformat": ticks or (".0e" if log else "~s"),
@@ -169,19 +216,10 @@ def named_rows(names: Sequence[str]) -> dict:
     return rows | {"range": [len(names) - 0.5, -0.5], "fixedrange": True, "showgrid": False}
 
 
-def _ends(
-    amounts: np.ndarray,
-    limits: tuple[float, float] | None,
-    beyond: float,
-    *,
-    stacked: bool,
-    log: bool,
-) -> Sequence[float] | None:
-    """Return the ends of the axis: as given, else from 0 to the longest bar and its text."""
-    if log:
-        return None if limits is None else np.log10(limits).tolist()
-    longest = float((amounts.sum(0) if stacked else amounts).max())
-    return limits or (0, (longest or 1.0) * beyond)
+def _span(drawn: np.ndarray, *, stacked: bool, log: bool) -> tuple[float, float]:
+    """Return what the axis spans by itself: from 0 to the longest bar, on a log axis a bit more."""
+    least, most = ends(np.nansum(drawn, 0) if stacked else drawn)
+    return (least / 3, most * 3) if log else (0, most or 1.0)
 
 
 def _beyond(names: Sequence[str], totals: Sequence[str], reached: np.ndarray) -> float:

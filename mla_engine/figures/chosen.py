@@ -7,6 +7,7 @@ import numpy as np
 from mla_engine.figures.axes import MAX_LABEL_LENGTH, PHONE_PIXELS, safe, wide
 from mla_engine.figures.figure import Figure, figure, titled
 from mla_engine.figures.looks import faded, look
+from mla_engine.figures.placed import at_zero, ends
 from mla_engine.figures.theme import FONT, MASKED, legend_above, shaded
 
 HEIGHT = 380
@@ -43,11 +44,13 @@ def chosen_keys(
         _half(name, sign * np.asarray(shares, dtype=np.float64), colours[name], told)
         for (name, shares), sign in zip(halves.items(), (1, -1), strict=True)
     ]
+    up, down = halves.values()
     return figure(
         [*traces, *(_entry(name, colour) for name, colour in colours.items())],
         height=height,
         x=titled(titles[0]) | _names(told),
-        y=titled(titles[1]) | _both_ways(max(np.max(shares) for shares in halves.values())),
+        y=titled(titles[1]) | _both_ways(ends(list(halves.values()))[1]),
+        annotations=[*at_zero([up]), *at_zero([down], below=True)],
         shapes=[shaded(at - 0.5, at + 0.5, 0.2) for at, (*_, read) in enumerate(told) if read],
         barmode="overlay",
         bargap=0.25,

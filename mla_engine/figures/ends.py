@@ -10,6 +10,8 @@ import numpy as np
 
 from mla_engine.figures.figure import Figure, figure
 from mla_engine.figures.looks import Look
+from mla_engine.figures.placed import notes as unplaced
+from mla_engine.figures.placed import placed
 from mla_engine.figures.theme import FONT
 
 LONGEST = 12  # letters of a row; a longer name goes on in the next
@@ -51,7 +53,8 @@ def named_lines(
     edge = first + AT_EDGE * (last - first)
     beyond = [_pixels(note["text"]) for note in ends if note["x"] >= edge]
     layout["margin"] = {"t": 12, "r": 2 * GAP + max(beyond, default=0)}
-    layout["annotations"] = _parted([*notes, *ends], y["range"], height - layout["margin"]["t"])
+    lost, room = unplaced(traces, looks, x, y), height - layout["margin"]["t"]
+    layout["annotations"] = _parted([*notes, *lost, *ends], y["range"], room)
     return figure(traces, height=height, x=x, y=y, showlegend=False, **layout)
 
 
@@ -150,9 +153,9 @@ def _top(block: tuple[list[int], float], heights: Sequence[float]) -> float:
 
 def _note(trace: Mapping, look: Look, x: Mapping, y: Mapping) -> dict:
     """Return a name behind the last point that is drawn, or at the foot where none is."""
-    heights = np.asarray(trace["y"], dtype=np.float64)
     log = y.get("type") == "log"
-    seen = np.flatnonzero(heights > 0 if log else np.isfinite(heights))
+    heights = placed(trace["y"], log=log)
+    seen = np.flatnonzero(np.isfinite(heights))
     last = int(seen[-1]) if seen.size else len(heights) - 1
     across, up = trace["x"][last], y["range"][0]
     if seen.size:

@@ -144,6 +144,9 @@ def token_map(
     if head:
         hover += f"{words['head']} {safe(head, MAX_HOVER_LENGTH)}<br>"
     axes = words["query"], words["key"]
+    lost = np.isposinf(values) if mask is None else mask & ~np.isfinite(values)
+    if lost.any():
+        options["left_out"] = {**options.get("left_out", NOTHING), words["unplaced"]: lost}
     return _draw(seen, tokens, axes, colours, hover, name, square=True, spans=spans, **options)
 
 

@@ -7,11 +7,11 @@ import numpy as np
 from mla_engine.figures.ends import named_lines
 from mla_engine.figures.figure import Figure, titled
 from mla_engine.figures.looks import Look, Role, look
+from mla_engine.figures.placed import amounts_axis, placed, span
 from mla_engine.figures.theme import (
     FONT,
     MASKED,
     WORDS,
-    amounts_axis,
     few_ticks,
     line,
     shaded,
@@ -72,7 +72,8 @@ def cache_growth(
     looks = dict(zip(curves, map(look, roles or range(len(curves))), strict=True))
     traces = _traces(contexts, curves, points or {}, unit, words, looks)
     traces += _levels(levels or {}, contexts, unit)
-    x, y = _axes(log, unit, limits or _limits(curves, log), words)
+    every = np.concatenate([placed(curve) for curve in curves.values()])
+    x, y = _axes(log, unit, span(limits, every, log=log), words)
     x |= _context_range(contexts, log) | (ticks_at(ticks) if ticks else {})
     shapes = upright(at, width=2)
     return named_lines(traces, looks, x, y, height=height, shapes=shapes, hovermode="closest")
@@ -107,22 +108,17 @@ def _traces(
     return traces
 
 
-def _limits(curves: Mapping[str, np.ndarray], log: bool) -> tuple[float, float]:
-    drawn = np.concatenate([np.asarray(curve, dtype=np.float64) for curve in curves.values()])
-    return (drawn.min() / 2, drawn.max() * 2) if log else (0, drawn.max() * 1.05)
-
-
 def _context_range(contexts: Sequence[int], log: bool) -> dict:
     """Return a range from a little before the first length to the last, with round ticks."""
-    ends = np.array([contexts[0], contexts[-1]], dtype=np.float64)
+    first, last = float(contexts[0]), float(contexts[-1])
     if not log:
-        return {"range": ends.tolist(), "nticks": 4}
-    step = 2 if ends[1] > 1e4 * ends[0] else 1  # side by side they would run into one another
+        return {"range": [first, last], "nticks": 4}
+    step = 2 if last > 1e4 * first else 1  # side by side they would run into one another
     tens = [10**power for power in range(0, 10, step)]
     short = [f"{n // 10**6:,}M" if n >= 10**6 else f"{n // 1000}k" for n in tens]
     texts = [f"{n}" if n < 1000 else text for n, text in zip(tens, short, strict=True)]
     ticks = {"tickvals": tens, "ticktext": texts, "tickangle": 0}
-    return ticks | {"range": np.log10(ends * (0.7, 1)).tolist()}
+    return ticks | {"range": np.log10((0.7 * first, last)).tolist()}
 
 
 def _axes(

@@ -7,7 +7,8 @@ import numpy as np
 from mla_engine.figures.ends import named_lines, rows
 from mla_engine.figures.figure import Figure, titled
 from mla_engine.figures.looks import Look, Role, look
-from mla_engine.figures.theme import FONT, amounts_axis, line, upright
+from mla_engine.figures.placed import amounts_axis, ends, placed
+from mla_engine.figures.theme import FONT, line, upright
 from mla_engine.refusals import RefusedError
 
 HEIGHT, SPECTRUM_HEIGHT = 420, 380
@@ -34,7 +35,7 @@ def over_rank(
         lines: name -> numbers, as many lines as there are `roles` at most.
         titles: of the axes.
         at: a rank to mark by an upright line.
-        log: the y axis is logarithmic; what is 0 is left out.
+        log: the y axis is logarithmic.
         roles: what picks the looks of each line.
         height: pixels.
 
@@ -45,11 +46,8 @@ def over_rank(
         raise RefusedError("line_styles", lines=len(lines), styles=len(roles))
     hover = f"{titles[0]} %{{x:,}}<br>%{{y:.4g}}"
     looks = dict(zip(lines, map(look, roles), strict=False))
-    drawn = {name: np.asarray(y, dtype=np.float64) for name, y in lines.items()}
-    if log:
-        drawn = {name: np.where(y > 0, y, np.nan) for name, y in drawn.items()}
-    traces = [line(ranks, y, name, looks[name], hover) for name, y in drawn.items()]
-    x, y = _axes(titles, ranks[-1], np.concatenate(list(drawn.values())), log=log)
+    traces = [line(ranks, y, name, looks[name], hover) for name, y in lines.items()]
+    x, y = _axes(titles, ranks[-1], np.concatenate([one["y"] for one in traces]), log=log)
     named, shapes = (looks if len(looks) > 1 else {}), upright(at)
     return named_lines(traces, named, x, y, height=height, shapes=shapes, hovermode="closest")
 
@@ -90,14 +88,16 @@ def right_answers(
     x, y = _axes(titles, sizes[-1], np.array([0.0, 100.0]), log=False)
     y |= {"range": [0, TOP], "tickvals": [0, 25, 50, 75, 100]}
     name, text = marked
-    traces.append(_mark(sizes, lines[name], text, looks.pop(name), hover))
+    own = looks.pop(name)
+    if np.isfinite(placed(lines[name])).any():
+        traces.append(_mark(sizes, lines[name], text, own, hover))
     shapes = upright(at)
     return named_lines(traces, looks, x, y, height=height, shapes=shapes, hovermode="closest")
 
 
 def _mark(sizes: Sequence[int], numbers: np.ndarray, text: str, its: Look, hover: str) -> dict:
     """Return a mark on a line's last point, its name above it to the left."""
-    last = int(np.flatnonzero(np.isfinite(numbers))[-1])
+    last = int(np.flatnonzero(np.isfinite(placed(numbers)))[-1])
     return {
         "type": "scatter",
         "x": [sizes[last]],
@@ -141,9 +141,9 @@ def spectrum(
     most, least = _ends(values, decades)
     longest = max(len(falling) for falling in values.values())
     across = {"range": [0, longest + 1], "nticks": 5, "tickformat": ",", "tickangle": 0}
-    ends = [float(np.log10(least) - 0.15), float(np.log10(most) + 0.3)]
+    span = [float(np.log10(least) - 0.15), float(np.log10(most) + 0.3)]
     x = titled(axes[0]) | across | {"fixedrange": True}
-    y = titled(axes[1]) | {"type": "log", "range": ends, "fixedrange": True} | _ticks(most, least)
+    y = titled(axes[1]) | {"type": "log", "range": span, "fixedrange": True} | _ticks(most, least)
     notes = [] if at is None else [_beside(at, at_name, (longest + 1) / 2)]
     named = looks if len(looks) > 1 else {}
     options = {"notes": notes, "shapes": upright(at, layer=None)}
@@ -152,8 +152,8 @@ def spectrum(
 
 def _ends(values: Mapping[str, np.ndarray], decades: int) -> tuple[float, float]:
     """Return the largest value, and the least that is at most so many decades below."""
-    drawn = np.concatenate([np.asarray(falling, dtype=np.float64) for falling in values.values()])
-    most = float(drawn.max()) or 1.0
+    drawn = np.concatenate([placed(falling, log=True) for falling in values.values()])
+    _, most = ends(drawn)
     return most, float(drawn[drawn > most * 10.0**-decades].min(initial=most))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from mla_engine.figures.ends import named_lines
 from mla_engine.figures.figure import Figure, figure, titled
 from mla_engine.figures.looks import Role, look
+from mla_engine.figures.placed import ends, note, placed, written
 from mla_engine.figures.theme import FONT, legend_above, line, upright
 
 HEIGHT, CROSSING_HEIGHT = 520, 420
@@ -61,7 +62,8 @@ def roofline(
             traces.append(_mark(called, measured[name], hollow, titles, listed=False))
     x, y = _axes(peak, bandwidth, (low, high), titles)
     stays = [line | {"name": "ridge"} for line in upright(corner, width=2)]
-    options = {"shapes": stays, "annotations": [_ridge(corner, ridge)]}
+    lost = [_lost(place, x["range"], y["range"]) for place in calls.values() if not _drawn(place)]
+    options = {"shapes": stays, "annotations": [_ridge(corner, ridge), *lost]}
     options |= legend_above(height=LEGEND_HEIGHT, entry_width=178)
     return figure(traces, height=height, x=x, y=y, hovermode="closest", **options)
 
@@ -98,7 +100,7 @@ def _ridge(intensity: float, text: str) -> dict:
 def _ends(calls: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
     """Return the ends of the x axis: fixed, but whole decades further if a call would be lost."""
     low, high = INTENSITIES
-    most = max((intensity for intensity, _ in calls.values()), default=low)
+    _, most = ends([intensity for intensity, _ in calls.values()], log=True)
     return low, max(high, 10.0 ** np.ceil(np.log10(1.5 * most)))
 
 
@@ -123,6 +125,20 @@ def _mark(
         "hovertemplate": f"{name}<br>{titles[0]} %{{x:,.4g}}<br>{titles[1]} %{{y:,.4g}}"
         "<extra></extra>",
     }
+
+
+def _drawn(place: tuple[float, float]) -> bool:
+    return bool(np.isfinite(placed(place, log=True)).all())
+
+
+def _lost(place: tuple[float, float], x: Sequence[float], y: Sequence[float]) -> dict:
+    """Return a note of a call that has no place, where it would be if the axes reached there."""
+    at = [
+        float(np.log10(one) if _drawn((one, one)) else ends[int(one == np.inf)])
+        for one, ends in zip((place[0], place[1] / TERA), (x, y), strict=True)
+    ]
+    says = next(one for one in reversed(place) if not _drawn((one, one)))
+    return note(at[0], (at[1], at[1]), written(says)) | {"xanchor": "left"}
 
 
 def _axes(
@@ -173,7 +189,7 @@ def crossing(
 
 
 def _crossing_axes(titles: tuple[str, str], x: np.ndarray, drawn: np.ndarray) -> tuple[dict, dict]:
-    least, most = float(np.nanmin(drawn)), float(np.nanmax(drawn))
+    least, most = ends(drawn, log=True)
     across = _axis(titles[0], (x[0] / 1.15, x[-1]))
     up = _axis(titles[1], (least / 1.6, most * 1.6))
     if not (least > SHORT[0] and most < SHORT[1]) and up["dtick"] == 1:

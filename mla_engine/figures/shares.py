@@ -8,6 +8,8 @@ import numpy as np
 from mla_engine.figures.bars import PATTERNS
 from mla_engine.figures.figure import Figure, figure, titled
 from mla_engine.figures.looks import Role, look
+from mla_engine.figures.placed import at_zero, placed, span
+from mla_engine.figures.placed import notes as unplaced
 from mla_engine.figures.theme import MASKED, legend_above, level
 
 HEIGHT = 360
@@ -41,6 +43,7 @@ def head_shares(
         x=heads_axis(heads, axes[0]),
         y=titled(axes[1]) | up,
         shapes=[level(0, {"color": MASKED, "width": 2})],
+        annotations=at_zero(list(parts.values())),
         barmode="relative",
         bargap=0.2,
         **legend_above(shown=True),
@@ -111,16 +114,19 @@ def head_spread(
         at: a number to mark by a dotted line.
         height: pixels.
     """
+    limits = span(limits, spread.most, log=log)
     up = {"range": list(limits), "fixedrange": True, "nticks": 6, "gridcolor": MASKED}
     if log:
         shown = [one for one in DECADES if limits[0] <= one <= limits[1]]
         up |= {"type": "log", "range": np.log10(limits).tolist(), "tickvals": shown}
         up |= {"ticktext": [f"{one:,.6g}" for one in shown]}
+    bars, across = _bars(heads, spread, role, axes, chosen), {"range": [-0.7, len(heads) - 0.3]}
     return figure(
-        [_bars(heads, spread, role, axes, chosen)],
+        [bars],
         height=height,
-        x=heads_axis(heads, axes[0]) | {"range": [-0.7, len(heads) - 0.3]},
+        x=heads_axis(heads, axes[0]) | across,
         y=titled(axes[1]) | up,
+        annotations=unplaced([bars], {}, across, up),
         shapes=[] if at is None else [level(at, {"color": MASKED, "dash": "dot", "width": 3})],
         **legend_above(shown=False, height=ROOM),
     )
@@ -130,7 +136,9 @@ def _bars(
     heads: Sequence[int], spread: Spread, role: Role, axes: tuple[str, str], chosen: int | None
 ) -> dict:
     least, middle, most = (np.asarray(one, dtype=np.float64) for one in spread)
-    reach = {"type": "data", "symmetric": False, "array": most - middle}
+    ends = placed(most) - placed(middle), placed(middle) - placed(least)
+    up, down = map(np.nan_to_num, ends)
+    reach = {"type": "data", "symmetric": False, "array": up}
     its, places = look(role), range(len(heads))
     return {
         "type": "scatter",
@@ -139,7 +147,7 @@ def _bars(
         "mode": "markers",
         "name": axes[1],
         "customdata": np.stack([np.asarray(heads, dtype=np.float64), least, most], axis=-1),
-        "error_y": reach | {"arrayminus": middle - least, "thickness": 4, "width": 0},
+        "error_y": reach | {"arrayminus": down, "thickness": 4, "width": 0},
         "marker": {
             "color": its.colour,
             "opacity": 1,

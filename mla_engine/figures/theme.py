@@ -48,6 +48,7 @@ WORDS: Mapping[str, str] = {
     "column": "column",
     "value": "value",
     "masked": "masked",
+    "unplaced": "not a finite number",
     "pooled": "each cell: largest of {rows} × {columns}",
     "cached": "cached",
     "context": "context length, tokens",
@@ -129,13 +130,6 @@ def shaded(first: float, last: float, opacity: float) -> dict:
     ends = {"x0": first, "x1": last, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
     ground = {"fillcolor": MASKED, "opacity": opacity, "line": {"width": 0}, "layer": "below"}
     return {"type": "rect"} | ends | ground
-
-
-def amounts_axis(amounts: np.ndarray, *, log: bool) -> dict:
-    """Return the range of an axis of amounts: from 0, or all that is drawn on a log scale."""
-    least, most = float(np.nanmin(amounts)), float(np.nanmax(amounts)) or 1.0
-    ends = np.log10((least / 1.5, most * 1.5)) if log else np.array([min(0, least), most * 1.05])
-    return {"type": "log" if log else "linear", "range": ends.tolist(), "dtick": 1 if log else None}
 
 
 def symbol_parts(code: str) -> tuple[str, str, str]:

@@ -12,7 +12,7 @@ import numpy as np
 from mla_engine.figures.axes import bins, label
 from mla_engine.figures.cells import pool
 from mla_engine.figures.figure import Figure, figure
-from mla_engine.figures.hatching import MAX_NAMED, areas, outlines
+from mla_engine.figures.hatching import LEFT_OUT, MASKED_BY, MAX_NAMED, PATTERN, areas, outlines
 from mla_engine.figures.theme import CLEAR, FONT, PROBABILITY, WORDS
 
 MAX_TILE = 32  # cells a side of one head
@@ -107,12 +107,17 @@ def head_tiles(
     grid = TileGrid.of(attention.shape)
     rows, columns = (bins(side, most_of_tile(grid.columns)) for side in attention.shape[1:])
     seen = attention if mask is None else np.where(mask, attention, np.nan)
-    tiles = [pool(values, rows, columns) for values in seen]
-    layers = _layers(*_laid_out(grid, tiles, heads), words)
+    tiles = np.stack([pool(values, rows, columns) for values in seen])
+    hidden = np.isnan(tiles)
+    lost = hidden & (mask is not None and pool(mask.astype(np.float32), rows, columns) > 0)
+    owner = _owner(grid, heads)
+    layers = [_picture(grid, tiles, owner, words)]
+    for cells, code, shape in ((hidden & ~lost, "masked", MASKED_BY), (lost, "unplaced", LEFT_OUT)):
+        layers += _covered(grid, cells, owner, words, code, shape)
     pooled = (len(rows), len(columns)) != attention.shape[1:]
     notes = _note(words, rows[0][1] + 1, columns[0][1] + 1) if pooled else []
     return figure(
-        [*layers, *_hatched(grid, np.isnan(tiles[0]), "" if layers[1:] else words["masked"])],
+        layers,
         height=height,
         margin={"b": NOTE_PIXELS} if pooled else None,
         annotations=_labels(grid, heads) + notes,
@@ -125,35 +130,54 @@ def head_tiles(
     )
 
 
-def _laid_out(
-    grid: TileGrid, tiles: Sequence[np.ndarray], heads: Sequence[int] | Sequence[str]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return all tiles in one array, 0 where one of them is masked, and the head of every cell."""
+def _laid_out(grid: TileGrid, tiles: np.ndarray) -> np.ndarray:
+    """Return all tiles in one array, with gaps between."""
     picture = np.full(grid.shape, np.nan, dtype=np.float32)
-    hidden = np.full(grid.shape, np.nan, dtype=np.float32)
+    for tile, values in enumerate(tiles):
+        picture[_place(grid, tile)] = values
+    return picture
+
+
+def _owner(grid: TileGrid, heads: Sequence[int] | Sequence[str]) -> np.ndarray:
+    """Return the head of every cell."""
     names = np.array(heads)
     if names.dtype.kind != "U":
         names = names.astype(np.min_scalar_type(max(heads)))
     owner = np.zeros(grid.shape, dtype=names.dtype)
-    for tile, values in enumerate(tiles):
-        top, left = grid.corner(tile)
-        place = np.s_[top : top + grid.height, left : left + grid.width]
-        picture[place] = values
-        hidden[place] = np.where(np.isnan(values), 0, np.nan)
-        owner[place] = names[tile]
-    return picture, hidden, owner
+    for tile, name in enumerate(names):
+        owner[_place(grid, tile)] = name
+    return owner
 
 
-def _hatched(grid: TileGrid, hidden: np.ndarray, says: str) -> list[dict]:
-    """Return the masked cells of every tile, which are the same in all."""
-    masked = outlines(hidden)
-    corners = [grid.corner(tile) for tile in range(grid.count)]
-    every = [
-        [(left + s - 0.5, top + t - 0.5) for s, t in outline]
-        for top, left in corners
-        for outline in masked
-    ]
-    return [areas(every, says)] if every else []
+def _place(grid: TileGrid, tile: int) -> tuple[slice, slice]:
+    top, left = grid.corner(tile)
+    return np.s_[top : top + grid.height, left : left + grid.width]
+
+
+def _covered(
+    grid: TileGrid,
+    cells: np.ndarray,
+    owner: np.ndarray,
+    words: Mapping[str, str],
+    code: str,
+    shape: str,
+) -> list[dict]:
+    """Return the traces over hidden cells [h,t,s]: a clear layer that says so, and a pattern."""
+    if not cells.any():
+        return []
+    layers, says = [], words[code]
+    if owner.size <= MAX_NAMED:
+        clear = {"z": _laid_out(grid, np.where(cells, 0, np.nan)), "colorscale": CLEAR}
+        layers = [
+            _common(owner) | clear | {"hovertemplate": f"{_hover(words)}{says}<extra></extra>"}
+        ]
+    known, every = {}, []  # most often all tiles have the same
+    for tile, hidden in enumerate(cells):
+        (top, left), key = grid.corner(tile), hidden.tobytes()
+        known[key] = known.get(key) or outlines(hidden)
+        every += [[(left + s - 0.5, top + t - 0.5) for s, t in outline] for outline in known[key]]
+    pattern = {"fillpattern": PATTERN | {"shape": shape}}
+    return [*layers, areas(every, "" if layers else says) | pattern]
 
 
 def _named_cells(grid: TileGrid, queries: list[str], keys: list[str]) -> dict:
@@ -185,10 +209,8 @@ def _note(words: Mapping[str, str], rows: int, columns: int) -> list[dict]:
     return [place | {"text": text, "showarrow": False, "font": FONT}]
 
 
-def _layers(
-    picture: np.ndarray, hidden: np.ndarray, owner: np.ndarray, words: Mapping[str, str]
-) -> list[dict]:
-    common = {
+def _common(owner: np.ndarray) -> dict:
+    return {
         "type": "heatmap",
         "zmin": 0,
         "zmax": 1,
@@ -196,13 +218,22 @@ def _layers(
         "hoverongaps": False,
         "customdata": owner,
     }
-    hover = (
+
+
+def _hover(words: Mapping[str, str]) -> str:
+    return (
         f"{words['head']} %{{customdata}}<br>{words['query']} %{{y}}<br>{words['key']} %{{x}}<br>"
     )
-    looks = {"colorscale": PROBABILITY, "hovertemplate": f"{hover}%{{z:.4g}}<extra></extra>"}
-    clear = {"colorscale": CLEAR, "hovertemplate": f"{hover}{words['masked']}<extra></extra>"}
-    masked = [common | clear | {"z": hidden}] if hidden.size <= MAX_NAMED else []
-    return [common | looks | {"z": picture}, *masked]
+
+
+def _picture(
+    grid: TileGrid, tiles: np.ndarray, owner: np.ndarray, words: Mapping[str, str]
+) -> dict:
+    looks = {
+        "colorscale": PROBABILITY,
+        "hovertemplate": f"{_hover(words)}%{{z:.4g}}<extra></extra>",
+    }
+    return _common(owner) | looks | {"z": _laid_out(grid, tiles)}
 
 
 def _labels(grid: TileGrid, heads: Sequence[int] | Sequence[str]) -> list[dict]:

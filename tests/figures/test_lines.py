@@ -35,10 +35,12 @@ def test_a_level_lies_at_its_bytes_and_is_named_and_ticks_stand_where_they_are_w
     assert (list(axis.tickvals), list(axis.ticktext)) == ([1, 1024], ["1", "1,024"])
 
 
-def test_zero_is_left_out_of_a_logarithmic_axis():
+def test_zero_is_written_at_the_foot_of_a_logarithmic_axis():
     fig = over_rank(RANKS, LINES, titles=("r", "%"), log=True)
     assert fig.layout.yaxis.type == "log"
-    assert np.isnan(fig.data[0].y[2])
+    low, _ = fig.layout.yaxis.range
+    zeros = [note for note in fig.layout.annotations if note.name == "unplaced"]
+    assert [(note.x, note.y, note.text) for note in zeros] == [(16, low, "<b>0</b>")]  # of both
     assert not fig.layout.shapes
 
 

@@ -162,7 +162,7 @@ def _csv(table: Table) -> bytes:
 def map_words() -> Mapping[str, str]:
     """Return the words that maps and tiles have by themselves, in the reader's language."""
     pooled = t("figures.pooled", rows="{rows}", columns="{columns}")
-    names = "query", "key", "head", "masked"
+    names = "query", "key", "head", "masked", "unplaced"
     return {name: t(f"figures.{name}") for name in names} | {"pooled": pooled}
 
 

@@ -139,7 +139,7 @@ def _rows(view: View, name: str) -> "pd.DataFrame":
 def _distances(found: dict[str, Rounding]) -> None:
     parts = {
         t("absorption.between"): [r.between for r in found.values()],
-        t("absorption.expanded_error"): [r.expanded_error or np.nan for r in found.values()],
+        t("absorption.expanded_error"): [r.expanded_error for r in found.values()],
         t("absorption.absorbed_error"): [r.absorbed_error for r in found.values()],
     }
     figure = partial(

@@ -102,6 +102,7 @@ def draw(view: View) -> None:
         parts,
         axis=t("after_mla.axis_bytes"),
         stacked=False,
+        alone=True,
         log=True,
         roles=PAIR,
         totals=ends,
