@@ -173,6 +173,7 @@ def _written(bar: dict, amounts: np.ndarray, missing: np.ndarray) -> dict:
         for text in texts
     ]
     shown = {"text": texts, "textposition": "outside", "textfont": FONT, "cliponaxis": False}
+    shown["constraintext"] = "none"  # else as small as a bar is thick
     return bar | shown | {"x": np.where(missing, 0, bar["x"]), "hovertemplate": hover}
 
 
