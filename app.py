@@ -28,9 +28,9 @@ else:
             prose.refused(error)
         else:
             prose.lead(*words.lead(shown), words.look(shown))
+            questions.ask(words.question, shown)
             variants.choice(shown)
             scene.draw.show(shown, shown.flow.alt())
-            questions.ask(words.question, shown)
             charts.download(shown.flow.table, "mla_data_flow.csv")
             prose.note(t("scene.look"))
             doors.doors()

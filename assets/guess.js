@@ -185,6 +185,7 @@ class Card {
     this.question("");
     this.control.querySelector("input")?.focus({ preventScroll: true });
     this.cover();
+    this.root.scrollIntoView({ block: "nearest" }); // where the question has a line of its own
   }
 
   // A class was told the answer: it is asked no more. What the reader said there is shown, if they did.

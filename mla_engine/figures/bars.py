@@ -16,7 +16,7 @@ PATTERNS = ("", "/", ".", "x")
 ROLES = (0, 1, 2, 3)
 THOUSAND = 1000
 HEIGHT = 260
-PHONE, LETTER = 340, 7  # pixels: what the narrowest chart has for names, bars and texts; a letter
+NARROW, LETTER = 320, 8  # pixels: what the narrowest chart has for names, bars and texts; a letter
 BEYOND, ROOM = 1.05, 1.35  # of the longest bar: the axis, and where a short text stands behind it
 EMPTY = "empty"  # the pattern of what there is room for
 EMPTY_BAR = {"color": TRANSPARENT, "line": {"color": MASKED, "width": 2}}
@@ -58,7 +58,7 @@ def bars(
         roles: what picks the colour of each part, or this and its pattern in Plotly's signs, or
             EMPTY.
         totals: a text at the end of each row; longer bars leave room for it.
-        limits: ends of the axis.
+        limits: ends of the axis, which goes on where a text behind a bar needs the room.
         ticks: how the axis writes its numbers, as d3 says it, where not 2k, on a log axis 2e+3.
         legend: whether it is shown, by default where there are several parts.
         entries: pixels of each of its entries, which then stand in columns.
@@ -80,14 +80,14 @@ def bars(
             totals = _told(parts, amounts, missing, totals)
         else:
             traces = [_written(*each) for each in zip(traces, amounts, missing, strict=False)]
-    beyond = BEYOND
+    room = span[1] if given else span[1] * BEYOND
     if totals:
         reached = np.nansum(drawn, 0) if stacked else np.fmax.reduce(drawn)
         reached = np.nan_to_num(reached, nan=span[0])
         traces.append(totals_at_ends(reached, totals))
-        beyond = _beyond(names, totals, reached)
-    if not (log or given):
-        span = 0, span[1] * beyond
+        room = max(span[1] if given else span[1] * ROOM, _needed(names, totals, reached))
+    if not log:
+        span = span[0], room
     if not log and not ticks and span[1] < THOUSAND:
         ticks = ",~g"  # with a prefix a half would be 500m
     return figure(
@@ -223,11 +223,11 @@ def _span(drawn: np.ndarray, *, stacked: bool, log: bool) -> tuple[float, float]
     return (least / 3, most * 3) if log else (0, most or 1.0)
 
 
-def _beyond(names: Sequence[str], totals: Sequence[str], reached: np.ndarray) -> float:
-    """Return how long the axis is to the longest bar, so that a phone cuts no text behind one."""
-    room = PHONE - LETTER * max(map(_letters, names))
+def _needed(names: Sequence[str], totals: Sequence[str], reached: np.ndarray) -> float:
+    """Return how far an axis goes from 0 so that the narrowest chart cuts no text behind a bar."""
+    room = NARROW - LETTER * max(map(_letters, names))
     left = [max(room - LETTER * _letters(total), room / 3) for total in totals]
-    return max(ROOM, float((reached * room / left).max() / (reached.max() or 1)))
+    return float((reached * room / left).max())
 
 
 def _letters(text: str) -> int:

@@ -1,6 +1,7 @@
 """A server takes files, messages and questions from strangers without harm."""
 
 import http.client
+import socket
 from urllib.parse import urlparse
 
 import pytest
@@ -89,6 +90,37 @@ def test_every_answer_has_the_headers(app, path):
     assert "frame-ancestors 'self' https://huggingface.co" in headers["Content-Security-Policy"]
     assert headers["Referrer-Policy"] == "same-origin"
     assert "camera=()" in headers["Permissions-Policy"]
+
+
+HEADS = {  # the head of a request, and what the server answers
+    "one header": (b"x: " + b"y" * 24 * MIB, 431),
+    "many headers": (b"\r\n".join(b"x%d: y" % n for n in range(2**21)), 431),
+    "a name": (b"x" * 24 * MIB + b": y", 431),
+    "a bit too long": (b"x: " + b"y" * 2**17, 431),
+    "as browsers send": (b"cookie: " + b"y" * 8000, 200),
+}
+
+
+@pytest.mark.parametrize("path", ["/_stcore/health", "/_stcore/stream"])
+@pytest.mark.parametrize("name", HEADS)
+def test_headers_without_end_are_refused(app, name, path):
+    head, wanted = HEADS[name]
+    assert _answer(app, path, head) == wanted
+    assert _answer(app, "/" + "a" * 2**17, b"x: y") == 431
+    assert app.get("/_stcore/health")[0] == 200
+
+
+def _answer(app, path, head):
+    """The status of an answer, which may come before all is sent: that is then a closed line."""
+    place = urlparse(app.url)
+    with socket.create_connection((place.hostname, place.port), patience.SECONDS) as line:
+        line.sendall(f"GET {path} HTTP/1.1\r\nhost: {place.netloc}\r\n".encode())
+        try:
+            line.sendall(head + b"\r\nconnection: close\r\n\r\n")
+            answer = line.recv(64)
+        except (ConnectionResetError, BrokenPipeError):
+            return 431
+    return int(answer.split()[1]) if answer else 431
 
 
 @pytest.mark.parametrize("kind", ["slider", "button_group", "selectbox"])

@@ -10,6 +10,7 @@ from playwright.sync_api import Page
 from tests.browser.waiting import settle, until, wider
 
 CHARTS = Path(__file__).with_name("chart_text.js").read_text("utf-8")
+WORDS = Path(__file__).with_name("page_text.js").read_text("utf-8")
 WIDE, PHONE = {"width": 1920, "height": 1080}, {"width": 390, "height": 844}
 KINDS = (
     "rope",
@@ -69,6 +70,11 @@ def until_clean(page: Page, look: Callable[[], list[str]]) -> list[str]:
 def unreadable(page: Page) -> list[str]:
     """Return the unreadable words of charts once they have followed the window."""
     return until_clean(page, lambda: page.evaluate(CHARTS))
+
+
+def colliding(page: Page) -> list[str]:
+    """Return the words outside charts that are printed over each other, or cut."""
+    return until_clean(page, lambda: page.evaluate(WORDS))
 
 
 def findings(page: Page) -> list[str]:

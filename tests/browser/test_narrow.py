@@ -1,24 +1,27 @@
-"""The narrowest windows: 320 pixels, and 640, which a zoom of 200 % leaves of 1,280.
+"""Every window, from 320 pixels on, and 640, which a zoom of 200 % leaves of 1,280.
 
-Nothing scrolls sideways but tables in their own boxes, and no word of a chart is cut or hidden.
+Nothing scrolls sideways but tables in their own boxes, and no word is cut, hidden or printed over
+another one, in a chart or outside.
 """
 
 from functools import partial
 
 import pytest
 
-from tests.browser.looks import Turn, resized, unreadable, until_clean
+from tests.browser.looks import PHONE, WORDS, Turn, colliding, resized, unreadable, until_clean
 from tests.sampling import some
 from ui.frame.rooms import PAGES
 
 pytestmark = pytest.mark.browser
 
 NARROW, ZOOMED = {"width": 320, "height": 640}, {"width": 640, "height": 360}
+WINDOWS = [{"width": w, "height": h} for w, h in ((1440, 900), (1280, 720), (1024, 768))]
 VIEWS = (
+    "attention_maps?stop=18",
     "attention_maps?preset=small&map_text=misunderstanding+of+the+incomprehensible+world",
     "compare?vs_view=costs",
     "kv_cache?kv_view=memory",
-    "rope?rope_topic=merged",
+    *(f"rope?rope_topic={topic}" for topic in ("merged", "scale", "yarn")),
 )
 # A page wider than its window, words missing at a colour bar, an axis's name among a map's words.
 WRONG = """() => {
@@ -41,7 +44,26 @@ WRONG = """() => {
 @pytest.mark.parametrize("path", [*some(PAGES, 8), *VIEWS])
 def test_all_of_a_page_is_in_sight(opened, path):
     page = opened(path, Turn.of(len(path)))
-    for size in (NARROW, ZOOMED):
+    for size in (*WINDOWS, PHONE, ZOOMED, NARROW):
         resized(page, size)
-        assert until_clean(page, partial(page.evaluate, WRONG)) == []
-        assert unreadable(page) == []
+        found = unreadable(page) + colliding(page)
+        if size in (ZOOMED, NARROW):
+            found += until_clean(page, partial(page.evaluate, WRONG))
+        assert not found, size
+
+
+def test_words_over_each_other_are_found(reader):
+    """The check itself: planted defects do not pass, and what nobody sees does."""
+    line = '<p style="position: absolute; top: {}px; left: 20px; {}">{}</p>'
+    narrow = "width: 40px; overflow: hidden; white-space: nowrap;"
+    planted = {
+        line.format(20, "", "one") + line.format(24, "", "two"): "“one” and “two” overlap",
+        line.format(20, "", "one") + line.format(60, "", "two"): None,
+        line.format(20, "", "one") + line.format(24, "visibility: hidden;", "two"): None,
+        line.format(20, narrow, "much longer than that"): "“much longer than that” is cut",
+        line.format(20, narrow + "text-overflow: ellipsis;", "much longer than that"): None,
+    }
+    for body, says in planted.items():
+        reader.set_content(body)
+        found = reader.evaluate(WORDS)
+        assert [says in one for one in found] == [True] if says else not found, body

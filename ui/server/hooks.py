@@ -14,7 +14,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ui.engine import shared_cache
-from ui.server import logs, metrics, real_model
+from ui.server import heads, logs, metrics, real_model
 from ui.server.admission import Admission
 from ui.server.answers import SecurityHeaders, UnknownPages, answer
 from ui.server.classes.endpoint import Classes
@@ -45,6 +45,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     logs.configure(server().log)  # again: since the app was checked the server has set up its own
     pass_over_unreadable_widgets()
     keep_fragments_to_their_page()
+    heads.bound()
     if server().metrics:
         metrics.watch()
     works = (prove(), close_sessions(), real_model.fetch(PROVED))

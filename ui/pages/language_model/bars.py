@@ -1,5 +1,6 @@
 """The bars of the page: the next word's probabilities, and the caches of all variants."""
 
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import streamlit as st
@@ -19,7 +20,7 @@ pd = LazyModule("pandas")
 
 QUOTED = 8  # words of the text in the statement
 LETTERS = 16  # of a word at its bar
-ROW = 30  # pixels
+ROW, LINE = 30, 18  # pixels: of a name, and of each further row of it
 ROOM = 100  # below and above the rows
 
 
@@ -90,18 +91,29 @@ def next_table(view: View | Real) -> "pd.DataFrame":
 def caches(view: View) -> None:
     """Draw what each variant keeps of the text, on an axis that stays while words are written."""
     codes = list(view.cached)
+    names = in_rows(map(name, codes))
     figure = partial(
         figures.bars,
-        [name(code) for code in codes],
+        names,
         {t("language_model.cache"): [view.held(code) for code in codes]},
         axis=t("language_model.axis_cache"),
         chosen=codes.index(view.trained.code),
         totals=[count(view.held(code)) for code in codes],
         limits=(0, 1.2 * _most(view)),
-        height=ROW * len(codes) + ROOM,
+        height=height(names),
     )
     table = partial(cache_table, view)
     charts.show(figure, "lm_caches", alt=held_alt(view), data=table, file="caches.csv")
+
+
+def in_rows(names: Iterable[str]) -> list[str]:
+    """Return names of bars in short rows, which leave the bars more room."""
+    return ["<br>".join(figures.rows(name)) for name in names]
+
+
+def height(names: Sequence[str]) -> int:
+    """Return the pixels of a chart with these names: all rows are as high as the highest."""
+    return ROOM + len(names) * (ROW + LINE * max(name.count("<br>") for name in names))
 
 
 def held(view: View, code: str) -> str:

@@ -12,7 +12,7 @@ from mla_engine.drawn import drawn
 from mla_engine.figures.axes import safe as plotly_text
 from mla_engine.lazy import LazyModule
 from ui.engine import whole_model
-from ui.pages.language_model.bars import ROOM, ROW
+from ui.pages.language_model.bars import height, in_rows
 from ui.pages.language_model.real.view import View, said
 from ui.parts import charts, links, prose
 from ui.settings import state
@@ -124,14 +124,15 @@ def caches(view: View) -> None:
     named = {"groups": count(view.model.config.attention.n_kv_heads)}
     named |= {"heads": count(view.model.config.attention.n_heads)}
     names = [t(f"language_model.kept_{code}", **named) for code in own]
+    rows = in_rows(names)
     fig = partial(
         figures.bars,
-        names,
+        rows,
         {t("language_model.cache"): [many * each for each in own.values()]},
         axis=t("language_model.axis_cache"),
         chosen=list(own).index("own"),
         totals=[count(many * each) for each in own.values()],
-        height=ROW * len(own) + ROOM,
+        height=height(rows),
     )
     told = (f"{name} {count(many * each)}" for name, each in zip(names, own.values(), strict=True))
     alt = t("language_model.held_alt", words=count(len(view.ids)), listed=listed(told))
