@@ -6,6 +6,7 @@ Python code are refused. Which tokens stand before and after a text is what toke
 transformers 5 has it; keys of tokenizer_config.json such as add_bos_token change nothing there.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ tokenizers = LazyModule("tokenizers")
 MOST_CHARACTERS = 20_000
 MOST_TOKENS = 4_096
 SPACE, NEWLINE, TAB = "␣", "↵", "⇥"  # what is invisible, drawn
+_IN_BYTES = re.compile("<0x((?:[0-9A-F]{2})+)>")
+_PART = re.compile(r"(.+) \d+/(\d+)", re.DOTALL)  # a piece of a text has no space of its own
 _VISIBLE = str.maketrans({" ": SPACE, "▁": SPACE, "\n": NEWLINE, "\t": TAB})
 
 
@@ -40,8 +43,8 @@ class Tokens:
 def tokenize(source: str | Path | Checkpoint, text: str, *, revision: str | None = None) -> Tokens:
     """Return the tokens of `text`, with the special ones that the model's tokenizer adds.
 
-    Spaces, new lines and tabs are drawn as signs. A piece that is only part of a character is drawn
-    as its bytes, as in <0xE4BD>.
+    Spaces, new lines and tabs are drawn as signs. Pieces that are only parts of a character are
+    drawn as that character and which of its pieces they are, as in 龘 1/3.
 
     Raises:
         CheckpointError: an empty text, one over the limits, or no tokenizer.json that can be read.
@@ -70,7 +73,7 @@ def cut(tokenizer: "tokenizers.Tokenizer", text: str) -> Tokens:
         raise CheckpointError("text_tokens", given=len(encoding.ids), most=MOST_TOKENS)
     return Tokens(
         ids=tuple(encoding.ids),
-        tokens=_drawn(encoding.ids, encoding.tokens, tokenizer),
+        tokens=_together(_drawn(encoding.ids, encoding.tokens, tokenizer)),
         offsets=tuple(encoding.offsets),
         special=tuple(map(bool, encoding.special_tokens_mask)),
     )
@@ -149,6 +152,34 @@ def _readable(piece: str, *, in_bytes: bool) -> str:
         except UnicodeDecodeError:
             return f"<0x{data.hex().upper()}>"
     return visible(piece)
+
+
+def _together(pieces: tuple[str, ...]) -> tuple[str, ...]:
+    """Return pieces of a text; those drawn as bytes by the characters that they make together."""
+    named, first = list(pieces), 0
+    while first < len(named):
+        data, last = b"", first
+        while last < len(named) and (found := _IN_BYTES.fullmatch(pieces[last])):
+            data += bytes.fromhex(found[1])
+            last += 1
+            try:
+                text = visible(data.decode())
+            except UnicodeDecodeError:
+                continue
+            count = last - first
+            if count > 1:
+                named[first:last] = [f"{text} {n}/{count}" for n in range(1, count + 1)]
+            break
+        else:
+            last = first
+        first = max(last, first + 1)
+    return tuple(named)
+
+
+def spelt(tokens: Iterable[str]) -> dict[str, int]:
+    """Return the characters of a text that have no token of their own, and their tokens' number."""
+    found = filter(None, map(_PART.fullmatch, tokens))
+    return {one[1]: int(one[2]) for one in found}
 
 
 def visible(piece: str) -> str:

@@ -41,6 +41,21 @@ def test_its_offer_covers_no_word(show):
         assert [one.inner_text() for one in words if meet(one.bounding_box(), offer)] == [], width
 
 
+def test_on_the_overview_it_asks_in_sight_and_nothing_plays(show):
+    page = show("")
+    for width, height in ((1440, 900), (1280, 720), (1024, 768), (390, 844)):
+        resized(page, {"width": width, "height": height})
+        page.locator(f"{CARD} .first").click()
+        asked = page.locator(f"{CARD} .ask").bounding_box()
+        assert asked["y"] >= 0, width
+        assert asked["y"] + asked["height"] <= height, width
+        expect(page.get_by_role("button", name="Play")).to_be_visible()  # else it says Pause
+        page.locator(f"{CARD} .show").click()
+        page.evaluate("() => sessionStorage.removeItem('mla-guesses')")
+        page.reload()
+        settle(page)
+
+
 def meet(one: dict[str, float], other: dict[str, float]) -> bool:
     """Tell whether two boxes lie over each other by more than half a pixel."""
     return all(

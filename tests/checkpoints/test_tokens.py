@@ -7,7 +7,7 @@ import pytest
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import AutoTokenizer
 
-from mla_engine.checkpoints.tokens import MOST_CHARACTERS, MOST_TOKENS, tokenize
+from mla_engine.checkpoints.tokens import MOST_CHARACTERS, MOST_TOKENS, spelt, tokenize
 from tests.engine.samples import refused
 
 TEXT = "The cat saw 月亮 龘\n\tand  the sea<|end_of_text|>!"
@@ -25,8 +25,9 @@ def test_draws_what_each_token_stands_for(demo):
     assert found.tokens[1:3] == ("The", "␣cat")
     assert {"月亮", "↵", "⇥"} <= set(found.tokens)
     assert "".join(found.tokens[-2:]) == "<|end_of_text|>!"
-    at = found.tokens.index("<0xE9>")  # 龘 is E9 BE 98 in UTF-8
-    assert found.tokens[at : at + 3] == ("<0xE9>", "<0xBE>", "<0x98>")
+    at = found.tokens.index("龘 1/3")  # E9 BE 98 in UTF-8
+    assert found.tokens[at : at + 3] == ("龘 1/3", "龘 2/3", "龘 3/3")
+    assert spelt(found.tokens)["龘"] == 3
     assert {TEXT[slice(*offset)] for offset in found.offsets[at : at + 3]} == {"龘"}
     for token, (start, stop) in zip(found.tokens[1:at], found.offsets[1:at], strict=True):
         assert token == TEXT[start:stop].replace(" ", "␣")

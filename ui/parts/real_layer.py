@@ -1,9 +1,13 @@
 """The choice of a real layer, the line that says whose it is, and why one cannot be read."""
 
+from collections.abc import Iterable
+from itertools import islice
+
 import streamlit as st
 
 from mla_engine.budget import MemoryBudgetError
 from mla_engine.checkpoints import Plan
+from mla_engine.checkpoints.tokens import spelt
 from ui.engine import real_layer, real_model
 from ui.engine.folders import is_folder
 from ui.engine.real_layer import RealLayer
@@ -63,9 +67,16 @@ def badge() -> None:
         if real_model.reads() and not loaded.activations:
             facts |= {"layer": count(loaded.layer), "last": count(plan.n_layers - 1)}
             st.caption(t("real_layer.badge_own", licence=t("reader.licence"), **facts))
-            return
-        facts["fed"] = t(f"real_layer.from_{found.origin}", layers=count(loaded.layer))
-        st.caption(t("real_layer.badge", name=real_layer.name(loaded), **facts))
+        else:
+            facts["fed"] = t(f"real_layer.from_{found.origin}", layers=count(loaded.layer))
+            st.caption(t("real_layer.badge", name=real_layer.name(loaded), **facts))
+        spelling(found.tokens)
+
+
+def spelling(tokens: Iterable[str]) -> None:
+    """Say why a character takes several rows, where a text has one without a token of its own."""
+    for text, n in islice(spelt(tokens).items(), 1):
+        st.caption(t("real_layer.spelt", text=safe(text), n=n))
 
 
 def demo_button() -> None:
