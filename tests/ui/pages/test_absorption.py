@@ -258,9 +258,12 @@ def test_both_forms_and_their_rounding(opened, downloads, name):
     assert chart.names == parts
     for part, amounts in zip(parts, zip(*rows.values(), strict=True), strict=True):
         reached = chart.values(part, "x") + chart.trace(part)["base"]
-        assert_allclose(reached, [amount or np.nan for amount in amounts])
+        assert_allclose(reached, [amount or 1e-17 for amount in amounts])
         assert chart.trace(part)["customdata"] == list(rows)
-        assert chart.trace(part)["hovertemplate"].startswith(f"%{{customdata}}<br>{part}<br>")
+        hovers = np.atleast_1d(chart.trace(part)["hovertemplate"])
+        assert all(one.startswith(f"%{{customdata}}<br>{part}<br>") for one in hovers)
+    zero = chart.trace(parts[1])["text"]  # float64 against itself: it hides none of the others
+    assert ([text.strip() for text in zero], chart.layout["barmode"]) == (["0", "", ""], "group")
     assert chart.axis("x") == "relative RMS difference"
     assert (chart.layout["xaxis"]["type"], chart.layout["xaxis"]["range"]) == ("log", [-17, 0])
     assert chart.layout["yaxis"]["ticktext"] == list(rows)
