@@ -42,10 +42,7 @@ def bars(
     at: float | None = None,
     height: int = HEIGHT,
 ) -> Figure:
-    """Draw lying bars, one row a name, read from the top.
-
-    An amount for which the axis has no place (no number, an infinity, 0 on a logarithmic axis) is
-    written where its bar would begin; all others stand as they do without it.
+    """Draw lying bars, a row a name; an amount without a place is written where its bar begins.
 
     Args:
         names: of the rows, in Plotly's text.
@@ -55,8 +52,7 @@ def bars(
         alone: each row has one part, as thick as the row, and NaN in the others.
         log: logarithmic axis.
         chosen: the row to stress; the others fade.
-        roles: what picks the colour of each part, or this and its pattern in Plotly's signs, or
-            EMPTY.
+        roles: what picks the colour of each part, or this and its pattern, as Plotly's or EMPTY.
         totals: a text at the end of each row; longer bars leave room for it.
         limits: ends of the axis, which goes on where a text behind a bar needs the room.
         ticks: how the axis writes its numbers, as d3 says it, where not 2k, on a log axis 2e+3.
@@ -68,28 +64,19 @@ def bars(
     if stacked and log:  # their lengths would mean nothing
         raise RefusedError("stacked_log")
     amounts = np.asarray(list(parts.values()), dtype=np.float64)
-    drawn = placed(amounts, log=log)
-    given = limits if limits and np.isfinite(placed(limits, log=log)).all() else None
+    drawn, given = placed(amounts, log=log), _given(limits, log=log)
     span = given or _span(drawn, stacked=stacked, log=log)
     traces = _traces(names, parts, roles, chosen, axis, span[0] if log else 0)
-    if not alone:
-        missing = np.isnan(drawn)
-        if totals:  # which say it where nothing else is in a row
-            missing &= ~missing.all(0)
-        if stacked:
-            totals = _told(parts, amounts, missing, totals)
-        else:
-            traces = [_written(*each) for each in zip(traces, amounts, missing, strict=False)]
-    room = span[1] if given else span[1] * BEYOND
-    if totals:
-        reached = np.nansum(drawn, 0) if stacked else np.fmax.reduce(drawn)
-        reached = np.nan_to_num(reached, nan=span[0])
-        traces.append(totals_at_ends(reached, totals))
-        room = max(span[1] if given else span[1] * ROOM, _needed(names, totals, reached))
+    missing = _missing(drawn, totals, alone=alone)
+    if stacked:
+        totals = _told(parts, amounts, missing, totals)
+    else:
+        traces = list(map(_written, traces, amounts, missing))
+    reached = np.nan_to_num(_reached(drawn, stacked=stacked), nan=span[0])
+    traces += [totals_at_ends(reached, totals)] if totals else []
     if not log:
-        span = span[0], room
-    if not log and not ticks and span[1] < THOUSAND:
-        ticks = ",~g"  # with a prefix a half would be 500m
+        span = span[0], _room(names, totals, reached, span[1], bounded=bool(given))
+        ticks = ticks or ",~g" * (span[1] < THOUSAND)  # with a prefix a half would be 500m
     return figure(
         traces,
         height=height,
@@ -100,6 +87,35 @@ def bars(
         shapes=upright(at, layer="above"),
         **legend_above(shown=len(parts) > 1 if legend is None else legend, entry_width=entries),
     )
+
+
+def _given(limits: tuple[float, float] | None, *, log: bool) -> tuple[float, float] | None:
+    """Return the ends that are asked for, where an axis can have them."""
+    return limits if limits and np.isfinite(placed(limits, log=log)).all() else None
+
+
+def _reached(drawn: np.ndarray, *, stacked: bool) -> np.ndarray:
+    return np.nansum(drawn, 0) if stacked else np.fmax.reduce(drawn)
+
+
+def _room(
+    names: Sequence[str],
+    totals: Sequence[str] | None,
+    reached: np.ndarray,
+    last: float,
+    *,
+    bounded: bool,
+) -> float:
+    """Return the end of a linear axis, with room for the texts behind the bars."""
+    if not totals:
+        return last if bounded else last * BEYOND
+    return max(last if bounded else last * ROOM, _needed(names, totals, reached))
+
+
+def _missing(drawn: np.ndarray, totals: Sequence[str] | None, *, alone: bool) -> np.ndarray:
+    """Return which amounts have no place and are written; a row of none has its total alone."""
+    missing = np.isnan(drawn) & (not alone)
+    return missing & ~missing.all(0) if totals else missing
 
 
 def ratio_bars(

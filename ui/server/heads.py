@@ -3,8 +3,12 @@
 A stranger could send headers without end, all of which it would keep.
 """
 
-import importlib.util
 from typing import Any
+
+try:
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as Protocol
+except ImportError:  # then uvicorn takes h11, which bounds them itself
+    Protocol = None
 
 MOST_BYTES = 2**16  # as h11 takes by itself
 ANSWER = (
@@ -19,11 +23,7 @@ class _TooLongError(Exception):
 
 def bound() -> None:
     """Answer 431 to a request whose head is longer, and hang up."""
-    if importlib.util.find_spec("httptools") is None:
-        return  # uvicorn takes h11
-    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as Protocol
-
-    if hasattr(Protocol, "head_bytes"):
+    if Protocol is None or hasattr(Protocol, "head_bytes"):
         return
     begin, complete = Protocol.on_message_begin, Protocol.on_headers_complete
     read, invalid = Protocol.data_received, Protocol.send_400_response
