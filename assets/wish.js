@@ -17,7 +17,7 @@ const BUTTONS = { // by their keys; a bar's leads to another page or step, a pag
 const DONE = "!"; // ends a stop at which something is done that stays so, as a question revealed
 const STORY = ""; // in the place of a page
 const APART = 250; // milliseconds between two messages of which the first has not been answered
-const AGAIN = 1000; // after which a wish that was sent, and that no run works at, is sent again
+const AGAIN = 2000; // after which a wish that was sent, and that no run works at, is sent again
 const WHOLE = 10000; // for which a press waits until a page is drawn whole
 const BETWEEN = 5000; // for which keys are taken between two pages
 const TRIES = 5; // with a wish that the page does not come to show
@@ -83,7 +83,7 @@ class Wishes {
   hear(data, send) {
     if (data.session === this.here?.session && data.run < this.here.run) return;
     if (data.page !== this.here?.page) this.goal = null;
-    Object.assign(this, { here: data, send, number: Math.max(this.number, data.number), looks: 0 });
+    Object.assign(this, { here: data, send, number: Math.max(this.number, data.number), looks: 0, redrawn: true });
     if (this.wish?.number === data.shown) {
       const stood = this.wish.from === data.page;
       this.wish = null;
@@ -99,8 +99,18 @@ class Wishes {
   go() {
     while (this.presses.length && this.moved(this.presses[0])) this.presses.shift();
     this.tell();
+    this.stay();
     clearTimeout(this.timer);
-    if (this.wish || this.presses.length) this.timer = setTimeout(() => this.go(), 30);
+    if (this.wish || this.presses.length || this.redrawn) this.timer = setTimeout(() => this.go(), 30);
+  }
+
+  // A page that is drawn again may have lost the place to which it was scrolled.
+  stay() {
+    if (this.goal === null || this.wish) this.redrawn = false;
+    if (!this.redrawn || !this.isDrawn) return;
+    this.redrawn = false;
+    const main = document.querySelector("[data-testid=stMain]");
+    if (Math.abs(main.scrollTop - Math.min(this.goal, main.scrollHeight - main.clientHeight)) > ROOM) this.scroll(this.goal);
   }
 
   // Move the wish by a press; false where its way is not known yet.

@@ -18,7 +18,7 @@ from ui.handout.browser import SETTLED
 
 Found = TypeVar("Found")
 # A press may wait for its page, and a wish for the answer that shows it.
-PRESSED = "document.mlaWishes?.presses.length || document.mlaWishes?.wish"
+PRESSED = "((all) => all?.presses.length || all?.wish || all?.redrawn)(document.mlaWishes)"
 ANSWERED = f"() => !window.unanswered && !({PRESSED}) && ({SETTLED})()"
 WHY = """() => ({
   unanswered: window.unanswered, asked: window.asked, fonts: document.fonts.status,
