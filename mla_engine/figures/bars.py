@@ -76,7 +76,8 @@ def bars(
     traces += [totals_at_ends(reached, totals)] if totals else []
     if not log:
         span = span[0], _room(names, totals, reached, span[1], bounded=bool(given))
-        ticks = ticks or ",~g" * (span[1] < THOUSAND)  # with a prefix a half would be 500m
+    if not log and not ticks and span[1] < THOUSAND:
+        ticks = ",~g"  # with a prefix a half would be 500m
     return figure(
         traces,
         height=height,
