@@ -221,9 +221,8 @@ class Wishes {
   }
 }
 
-export default function ({ data, setStateValue }) {
-  const wishes = (document.mlaWishes ??= new Wishes());
-  const send = (wish) => setStateValue("wish", wish);
-  wishes.hear(data, send);
-  return () => wishes.leave(send);
+export default function () {
+  if (document.mlaWishes) return;
+  document.mlaWishes = new Wishes();
+  if (document.mlaTold) document.mlaWishes.hear(...document.mlaTold); // assets/wish_told.js, which was there first
 }

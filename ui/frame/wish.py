@@ -9,6 +9,7 @@ after the callbacks of widgets.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from secrets import token_hex
 from typing import Any
 
 import streamlit as st
@@ -20,7 +21,6 @@ from ui.settings.page import Note, Page, Stops
 from ui.settings.rooms import PAGES
 from ui.settings.server import server
 from ui.settings.visit import is_plain
-from ui.streamlit_internals import session_id
 
 KEY = "wish"
 STORY = ""  # in the place of a page: a step of the story, which has its own page
@@ -113,11 +113,7 @@ def listen(page: Page) -> None:
     pages = list(PAGES) if lecture.on() and not story.number() else []
     if not (stops or pages):
         return
-    session = st.session_state
-    session.run = session.get("run", 0) + 1
     data = {
-        "session": session_id(),
-        "run": session.run,
         "number": _wish().number,
         "shown": _shown(page),
         "page": STORY if story.number() else page.name,
@@ -126,15 +122,38 @@ def listen(page: Page) -> None:
         "below": stops.below if stops else True,
         "pages": pages,
     }
-    component = st.components.v2.component(KEY, js=asset("wish.js"))
-    component(key=KEY, data=data, on_wish_change=_come)
+    told = st.session_state.setdefault("told", Told(token_hex(4)))
+    told.take(data)
+    # The script stands in an element of its own: with a change only the data are sent.
+    st.components.v2.component("wishes", js=asset("wish.js"))(key="wishes")
+    component = st.components.v2.component(KEY, js=asset("wish_told.js"))
+    component(key=KEY, data=data | vars(told), on_wish_change=_come)
+
+
+@dataclass
+class Told:
+    """The numbering of what a session's browser was told.
+
+    Args:
+        session: a name, since another session counts anew.
+        run: larger with each change.
+    """
+
+    session: str
+    run: int = 0
+
+    def take(self, data: Mapping[str, Any]) -> None:
+        """Count a change of what is told."""
+        before = st.session_state.get("told_data")
+        self.run += data != before
+        st.session_state.told_data = data
 
 
 def end() -> None:
     """Tell the browser that the page is drawn to its end."""
-    if "run" in st.session_state:
+    if told := st.session_state.get("told"):
         component = st.components.v2.component("drawn", js=asset("drawn_whole.js"))
-        component(key="drawn", data=st.session_state.run)
+        component(key="drawn", data=told.run)
 
 
 def _come() -> None:
