@@ -18,7 +18,7 @@ NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 NAMED = r"DeepSeek-V\d"
 SUM = rf"([\d,]+(?: [×+/] [\d,]+)+) = ({NUMBER})"
 LARGE = {"million": 1e6, "billion": 1e9, "万": 1e4, "亿": 1e8}
-OURS = ("story_stage", "wish", "drawn")  # components of the story itself
+OURS = ("story_stage", "wish")  # components of the story itself
 
 
 @pytest.fixture(scope="module", autouse=True)
