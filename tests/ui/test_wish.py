@@ -58,7 +58,7 @@ def test_a_stop_that_there_is_not_is_the_nearest_and_told_once(opened, given, us
     wish(at, given)
     assert step(at) == int(used)
     assert len(at.warning) == 1
-    assert f"this is {used}." in warned(at)
+    assert f"showing {used} instead." in warned(at)
     assert at.query_params["we_h"] == "1; 0.5; 0; 0"
     assert "<b>" not in warned(at)
     at.run()
