@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests import patience
 from tests.attacks.server import wait_until
 from tests.ui import engine_works as works
 from tests.ui.engine_contract import *  # noqa: F403
@@ -99,6 +100,11 @@ def wide(engine, monkeypatch) -> None:
     on_ray.serve.delete("wide")
 
 
+def states() -> dict[str, int]:
+    """Count the replicas by state."""
+    return on_ray.serve.status().applications["wide"].deployments["Replica"].replica_states
+
+
 def test_many_are_done_together_by_more_replicas_that_share_a_gpu(engine, wide, tmp_path):
     """One deployment for all three: it takes seconds to start."""
     numbers = count()
@@ -112,9 +118,11 @@ def test_many_are_done_together_by_more_replicas_that_share_a_gpu(engine, wide, 
     wait_until(together)
     first, share = works.share_of_gpu(0)
     callers = [begun(tmp_path, name, visitor=name) for name in "ab"]
-    wait_until(lambda: works.share_of_gpu(next(numbers)) not in ((first, share),))
-    works.note(tmp_path, "end")
+    wait_until(lambda: sum(states().values()) == 2)
+    works.note(tmp_path, "end")  # what is held would slow the second one's start
     assert [caller.ended().found for caller in callers] == ["a", "b"]
+    wait_until(lambda: states() == {"RUNNING": 2}, seconds=3 * patience.SECONDS)
+    wait_until(lambda: works.share_of_gpu(next(numbers)) not in ((first, share),))
     assert share == 0.5
 
 
