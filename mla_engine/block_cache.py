@@ -5,8 +5,6 @@ What has been pooled or has left a window is gone, so that such a cache goes on 
 
 import math
 from abc import abstractmethod
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -15,30 +13,15 @@ from torch import Tensor
 
 from mla_engine import budget, checks
 from mla_engine.cache import Cache, Storage, check_sizes
-from mla_engine.closed_forms import Amount
 from mla_engine.config import AttentionConfig
 from mla_engine.refusals import Phrase, RefusedError, instance_of
 
 Rows = dict[str, tuple[int, ...]]
 
 
-def per_token(numbers: int, block: int) -> float:
-    """Return the share of a token in the numbers of a block, whole where it is."""
-    whole, rest = divmod(numbers, block)
-    return whole + rest / block if rest else whole
-
-
 def numbers(rows: Rows) -> int:
     """Count the numbers in the parts that a cache keeps of a sequence."""
     return sum(map(math.prod, rows.values()))
-
-
-def amounts(rows: Rows, kinds: Mapping[str, str], dtype_bytes: float) -> dict[str, Amount]:
-    """Return what the rows of each kind take; those that `kinds` does not name wait."""
-    found = Counter()
-    for name, row in rows.items():
-        found[kinds.get(name, "waiting")] += math.prod(row)
-    return {kind: Amount(n, n * dtype_bytes) for kind, n in found.items()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,9 +3,11 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import NamedTuple
 
 from mla_engine.config import AttentionConfig
+from mla_engine.model_caches.parts import Layer, Part
 
 Heads = tuple[int, ...]
 Shapes = dict[str, tuple[int, ...]]
@@ -78,29 +80,92 @@ class Amount(NamedTuple):
     n_bytes: float
 
 
+STATE_BYTES = 4  # of a number of a state, at least: it is kept in float32
+ROWS = {"entry": "entries", "buffer": "waiting", "conv": "tails"}  # what else rows are called
+
+
+def per_token(layer: Layer) -> float:
+    """Count the numbers of a token, also in a window; but not in one that stands beside entries."""
+    grown = [part for part in layer.parts if part.growth == "grows"]
+    windows = [part for part in layer.parts if part.growth == "window" and not _pools(layer)]
+    numbers = sum(Fraction(part.numbers, part.length) for part in grown)
+    return _number(numbers + sum(part.numbers for part in windows))
+
+
+def held(layer: Layer, tokens: int, dtype_bytes: float) -> float:
+    """Return the bytes of a sequence of so many tokens."""
+    return sum(
+        part.rows(tokens) * part.numbers * width(part, dtype_bytes)
+        for part in layer.parts
+        if part.stored
+    )
+
+
+def fixed(layer: Layer, dtype_bytes: float) -> float:
+    """Return the bytes beyond those of each token: the most, before the last token of a block."""
+    grown = (part.length for part in layer.parts if part.growth == "grows")
+    windows = [part.length for part in layer.parts if part.growth == "window"] * _pools(layer)
+    block = math.lcm(*grown)
+    tokens = block * max((1, *windows)) + block - 1
+    return max(0, held(layer, tokens, dtype_bytes) - tokens * per_token(layer) * dtype_bytes)
+
+
+def rows(layer: Layer, tokens: int, stored: float | Callable[[Part], float]) -> dict[str, Amount]:
+    """Return what a sequence of so many tokens keeps, by the kind of row.
+
+    Args:
+        layer: whose.
+        tokens: of the sequence.
+        stored: bytes of a number, or part -> bytes of one of its rows.
+    """
+    found: dict[str, Amount] = {}
+    for part in layer.parts:
+        kind, n_rows = _row(layer, part), part.rows(tokens)
+        numbers, n_bytes = found.get(kind, Amount(0, 0))
+        each = stored(part) if callable(stored) else part.numbers * width(part, stored)
+        found[kind] = Amount(numbers + n_rows * part.numbers, n_bytes + n_rows * each)
+    return found
+
+
+def width(part: Part, dtype_bytes: float) -> float:
+    """Return the bytes of a number: of a state, at least STATE_BYTES."""
+    return max(STATE_BYTES, dtype_bytes) if part.name == "state" else dtype_bytes
+
+
+def _row(layer: Layer, part: Part) -> str:
+    if _pools(layer) and part.name in ("entry", "rope"):
+        return "window" if part.growth == "window" else "entries"
+    return ROWS.get(part.name, part.name)
+
+
+def _pools(layer: Layer) -> bool:
+    """Tell if its rows are vectors, of tokens in a window and of entries."""
+    return any(part.name == "entry" for part in layer.parts)
+
+
+def _number(value: Fraction | int) -> float:
+    """Return an int where a fraction is whole."""
+    return int(value) if value == int(value) else float(value)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Costs:
     """The closed forms of a mechanism; heads are global numbers, caches go by their kind.
 
     Attributes:
         weights: (config, heads) -> elements of each parameter.
-        cache_elements: (config, cache, heads) -> numbers kept per token.
-        fixed_bytes: (config, cache, heads, bytes of a number) -> of a sequence of any length; where
-            some of that comes and goes, the most that it is.
+        kept: (config, cache, heads) -> the parts of its cache, of which all else follows that is
+            counted of what is kept.
         written: config -> how the numbers of its own cache come about, as arithmetic.
         products: (config, form, cache, heads, sizes) -> the matrix products of a call.
         kv_heads: (config, heads) -> the KV heads that these use, where each has not its own.
         up_projected: (config, form, cache, heads, sizes) -> numbers of keys and values that a call
             makes of a sequence's latents.
         read: (config, cache, heads, sizes) -> numbers of a sequence that a call reads of what its
-            cache held before; all of them where a mechanism does not say.
-        stored: as `read`, what it writes of its cache; that of its new tokens where a mechanism
-            does not say.
-        held: (config, cache, heads, tokens) -> numbers that a sequence of so many tokens keeps,
-            where they do not grow by the same with each token.
+            cache held before, where the parts do not say all of it.
+        stored: as `read`, what it writes of its cache.
         parts: (config, tokens, bytes of a number) -> what a sequence of so many tokens keeps, where
             a token does not just add its own.
-        rows: as `parts`, by the kind of row; "index" is of keys that an indexer scores.
         steady: config -> tokens from which on the work changes by as much with each so many more.
         with_every_key: config -> the same with every key attended to: a run of the layer computes
             all and masks, where a kernel leaves out what is not chosen.
@@ -112,17 +177,14 @@ class Costs:
     """
 
     weights: Callable[[AttentionConfig, Heads], dict[str, int]]
-    cache_elements: Callable[[AttentionConfig, str, Heads], int]
+    kept: Callable[[AttentionConfig, str, Heads], Layer]
     written: Callable[[AttentionConfig], str]
     products: Callable[[AttentionConfig, str, str, Heads, Sizes], Shapes]
     kv_heads: Callable[[AttentionConfig, Heads], Heads] = lambda _config, heads: tuple(heads)
     up_projected: Callable[[AttentionConfig, str, str, Heads, Sizes], int] = lambda *_: 0
     read: Callable[[AttentionConfig, str, Heads, Sizes], int] | None = None
-    fixed_bytes: Callable[[AttentionConfig, str, Heads, float], float] = lambda *_: 0
     stored: Callable[[AttentionConfig, str, Heads, Sizes], int] | None = None
-    held: Callable[[AttentionConfig, str, Heads, int], int] | None = None
     parts: Callable[[AttentionConfig, int, float], tuple[KeptPart, ...]] | None = None
-    rows: Callable[[AttentionConfig, int, float], dict[str, Amount]] | None = None
     steady: Callable[[AttentionConfig], tuple[int, int]] = lambda _config: (1, 1)
     with_every_key: Callable[[AttentionConfig], AttentionConfig] = lambda config: config
     of_latents: tuple[str, ...] = ()

@@ -11,20 +11,22 @@ import json
 import re
 import zlib
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import lru_cache
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from mla_engine import checks, mechanisms
+from mla_engine import checks, costs, mechanisms
 from mla_engine.checkpoints.config_json import parse_json
 from mla_engine.config import SCALINGS, AttentionConfig, RopeConfig
+from mla_engine.model_caches.parts import Model
 from mla_engine.presets import Preset
 from mla_engine.refusals import RefusedError
 
 MARK = "own."
 MOST_LETTERS, MOST_BYTES = 6000, 2**16
 MOST_LAYERS, MOST_CACHES, MOST_CONTEXT, MOST_KINDS = 1024, 4096, 2**30, 4
+WINDOWS = "alternating local and global layers"  # as well, of windows
 GONE = "linear attention layers"  # what links once said of kinds that now stand beside
 NAME = re.compile(r"(?!www\.)[A-Za-z0-9][A-Za-z0-9 .+_-]{0,59}")  # plain in prose and in figures
 
@@ -34,6 +36,14 @@ class GivenPreset(Preset):
     """One attention of a model that is not published here; `layer` is its number, from 0."""
 
     layer: int
+
+    @cached_property
+    def model(self) -> Model:
+        """What its layers keep, counted by their kinds."""
+        kinds = self.kinds
+        if WINDOWS in self.not_modelled:  # an old link: nobody says which layers have the window
+            kinds = tuple((replace(one, sliding_window=None), n) for one, n in kinds)
+        return costs.model(kinds)
 
 
 def given_preset(

@@ -1,17 +1,22 @@
 """Published models: the sizes of one attention layer, with their source and what is uncertain.
 
 The rows are in data/presets.toml and beside a mechanism that brings its own. A preset's `config`
-holds what the engine computes; `not_modelled` names what the model does beside that. Rows that
+holds what the engine computes, `model` what is kept; `not_modelled` names what the model does
+beside the former. Rows that
 have no layer of the engine, only the keys of their config.json, are in `model_caches.MODELS`.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 from mla_engine import checks, mechanisms
 from mla_engine.config import SCALINGS, AttentionConfig, RopeConfig, Scaling
+from mla_engine.costs import sizes
+from mla_engine.model_caches.models import MODELS
+from mla_engine.model_caches.parts import Model
 from mla_engine.refusals import RefusedError
 
 NOT_MODELLED = (
@@ -65,6 +70,12 @@ class Preset:
         """Every kind of attention that the model has, and how many of it keep a cache."""
         return (self.config, self.n_caches), *self.beside
 
+    @cached_property
+    def model(self) -> Model:
+        """What its layers keep, by its config.json; of a mechanism's own presets by their kinds."""
+        known = MODELS.get(self.key)
+        return known.model() if known else sizes.model(self.kinds)
+
     @property
     def n_attentions(self) -> int:
         """The number of attentions of any kind that keep a cache."""
@@ -72,6 +83,8 @@ class Preset:
 
     def beside_of(self, kind: str) -> AttentionConfig | None:
         """Return its other attention of this kind, such as "HCA"; None for the first kind."""
+        if kind == self.kind:
+            return None
         found = (one for one, _ in self.beside if mechanisms.of(one).kind(one) == kind)
         return next(found, None)
 

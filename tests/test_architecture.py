@@ -176,6 +176,7 @@ CACHES_OF_PYTHON = {
     "ui/words/glossary.py:terms": "without arguments",
     "ui/words/sources.py:_phrases": "without arguments",
     "ui/words/text.py:catalogue": "without arguments",
+    "mla_engine/costs/sizes.py:model": "256 caches, each of some kinds of layers",
     "mla_engine/estimate.py:_moments": "some pairs of numbers for each of 256 shapes of a step",
     "mla_engine/estimate.py:_peak": "a number for each of 1,024 shapes of a call",
     "mla_engine/estimate.py:_without_data": "32 layers without data",

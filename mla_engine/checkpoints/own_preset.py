@@ -41,7 +41,6 @@ def preset_of_config(
         raise CheckpointError("no_page_of_config", called=called, model_type=family.model_type)
     context = inner.get(CONTEXT)
     is_context = type(context) is int and 0 < context <= MOST_CONTEXT
-    windows = {_window(one) for one in found if "sliding_window" in vars(one)}
     (_, n_caches), *beside = kinds(found, layer)
     return given_preset(
         found[layer],
@@ -51,7 +50,6 @@ def preset_of_config(
         n_caches=n_caches,
         beside=tuple(beside),
         max_context=context if is_context else None,
-        not_modelled=("alternating local and global layers",) if len(windows) > 1 else (),
     )
 
 
@@ -68,9 +66,8 @@ def kinds(found: list[AttentionConfig], first: int = 0) -> list[tuple[AttentionC
 
 
 def _cache_of(config: AttentionConfig) -> tuple[object, ...]:
-    """Return what tells one kind's cache from another's; a window is not counted as one."""
-    of_token, fixed = costs.cache_elements(config), costs.fixed_bytes(config, 1)
-    return mechanisms.of(config).key, of_token, fixed
+    """Return what tells one kind's cache from another's: its mechanism, and what it keeps."""
+    return mechanisms.of(config).key, costs.kept(config)
 
 
 def _shown(found: list[AttentionConfig], shown: Collection[str]) -> int | None:

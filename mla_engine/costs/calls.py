@@ -10,12 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 
 from mla_engine import checks, mechanisms
-from mla_engine.closed_forms import Shapes, Sizes
+from mla_engine.closed_forms import Shapes, Sizes, width
 from mla_engine.config import AttentionConfig
-from mla_engine.costs.sizes import (
-    chosen_heads,
-    kind_of_cache,
-)
+from mla_engine.costs.sizes import chosen_heads, kept, kind_of_cache
 from mla_engine.mechanism import Form
 from mla_engine.refusals import Phrase, RefusedError
 
@@ -176,11 +173,18 @@ def _moved_bytes(
     config: AttentionConfig, cache: str, heads: tuple[int, ...], sizes: Sizes, dtype_bytes: float
 ) -> tuple[float, float]:
     """Return what a call reads of one sequence's cache, and what it writes into it."""
-    closed, held = mechanisms.of(config).costs, sizes.keys - sizes.new
-    entry = closed.cache_elements(config, cache, heads) * dtype_bytes
-    fixed = closed.fixed_bytes(config, cache, heads, dtype_bytes)
-    read = entry * held + (fixed if held else 0)
-    written = entry * sizes.new + (fixed if sizes.new else 0)
+    closed, layer = mechanisms.of(config).costs, kept(config, cache, heads)
+    held, new = sizes.keys - sizes.new, sizes.new
+    read = sum(
+        part.numbers * width(part, dtype_bytes) * part.rows_read(held, sizes.queries)
+        for part in layer.parts
+        if held
+    )
+    written = sum(
+        part.numbers * width(part, dtype_bytes) * part.rows_written(held, new)
+        for part in layer.parts
+        if part.stored and new
+    )
     if closed.read:
         read = closed.read(config, cache, heads, sizes) * dtype_bytes
     if closed.stored:

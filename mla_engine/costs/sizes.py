@@ -4,13 +4,16 @@ Each mechanism has its own closed forms; here they are asked for.
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 
-from mla_engine import checks, mechanisms
+from mla_engine import checks, closed_forms, mechanisms
 from mla_engine.closed_forms import Amount, KeptPart
 from mla_engine.config import AttentionConfig
+from mla_engine.model_caches.parts import Layer, Model
 from mla_engine.refusals import Phrase, RefusedError
 
 CACHES = mechanisms.cache_kinds()
+Kinds = tuple[tuple[AttentionConfig, int], ...]
 
 
 def weight_elements(config: AttentionConfig, heads: Iterable[int] | None = None) -> dict[str, int]:
@@ -66,10 +69,47 @@ def kind_of_cache(config: AttentionConfig, cache: str | None) -> str:
     return cache
 
 
+def kept(
+    config: AttentionConfig, cache: str | None = None, heads: Iterable[int] | None = None
+) -> Layer:
+    """Return the parts of a layer's cache, of which all else follows that is counted of it.
+
+    Args:
+        config: the layer.
+        cache: "latent" or "kv" as in `cache_elements`.
+        heads: global numbers of the heads that are kept; all by default.
+
+    Raises:
+        ValueError: a cache or a head that the layer cannot have.
+    """
+    kind, chosen = kind_of_cache(config, cache), chosen_heads(config, heads)
+    return mechanisms.of(config).costs.kept(config, kind, chosen)
+
+
+@lru_cache(maxsize=256)
+def model(kinds: Kinds, cache: str | None = None) -> Model:
+    """Return the cache of a model by its kinds of attention, each with how many there are of it.
+
+    Args:
+        kinds: the first has the heads that GPUs split.
+        cache: of the first kind, "latent" or "kv" as in `cache_elements`.
+    """
+    (first, _), *_ = kinds
+    each = [(kept(one, cache if one is first else None), one, n) for one, n in kinds]
+    return Model(
+        model_type=None,
+        layers=sum(((layer,) * n for layer, _, n in each), ()),
+        max_context=None,
+        as_mha=mha_cache_elements(first),
+        n_heads=first.n_heads,
+        attention=sum(((parameters(one),) * n for _, one, n in each), ()),
+    )
+
+
 def cache_elements(
     config: AttentionConfig, cache: str | None = None, heads: Iterable[int] | None = None
 ) -> int:
-    """Return the numbers kept per token and layer.
+    """Return the numbers kept per token and layer; with a window, of each token in it.
 
     Args:
         config: the layer.
@@ -80,8 +120,7 @@ def cache_elements(
     Raises:
         ValueError: a cache or a head that the layer cannot have.
     """
-    kind, chosen = kind_of_cache(config, cache), chosen_heads(config, heads)
-    return mechanisms.of(config).costs.cache_elements(config, kind, chosen)
+    return closed_forms.per_token(kept(config, cache, heads))
 
 
 def cache_bytes_per_token(
@@ -108,8 +147,7 @@ def fixed_bytes(
         ValueError: a width of 0 or less, a cache or a head that the layer cannot have.
     """
     checks.positive("dtype_bytes", dtype_bytes)
-    kind, chosen = kind_of_cache(config, cache), chosen_heads(config, heads)
-    return mechanisms.of(config).costs.fixed_bytes(config, kind, chosen, dtype_bytes)
+    return closed_forms.fixed(kept(config, cache, heads), dtype_bytes)
 
 
 def held_bytes(
@@ -127,12 +165,7 @@ def held_bytes(
     """
     checks.whole("tokens", tokens, least=0, most=2**50)
     checks.positive("dtype_bytes", dtype_bytes)
-    kind, chosen = kind_of_cache(config, cache), chosen_heads(config, heads)
-    closed = mechanisms.of(config).costs
-    if closed.held is not None:
-        return closed.held(config, kind, chosen, tokens) * dtype_bytes
-    growing = tokens * closed.cache_elements(config, kind, chosen) * dtype_bytes
-    return growing + closed.fixed_bytes(config, kind, chosen, dtype_bytes)
+    return closed_forms.held(kept(config, cache, heads), tokens, dtype_bytes)
 
 
 def kept_parts(config: AttentionConfig, tokens: int, dtype_bytes: float) -> tuple[KeptPart, ...]:
@@ -150,19 +183,12 @@ def kept_parts(config: AttentionConfig, tokens: int, dtype_bytes: float) -> tupl
 def kept_rows(config: AttentionConfig, tokens: int, dtype_bytes: float) -> dict[str, Amount]:
     """Return a layer's own cache of so many tokens, by kinds of rows.
 
-    By the mechanism's own word, or as the layout that it is meant to have; none without either.
-
     Raises:
         ValueError: a number of tokens below 0, or a width of 0 or less.
     """
     checks.whole("tokens", tokens, least=0, most=2**50)
     checks.positive("dtype_bytes", dtype_bytes)
-    closed = mechanisms.of(config).costs
-    if closed.rows:
-        return closed.rows(config, tokens, dtype_bytes)
-    *_, own = closed.layouts(config).values() if closed.layouts else ({},)
-    grown = {kind: each * tokens for kind, each in own.items() if each}
-    return {kind: Amount(numbers, numbers * dtype_bytes) for kind, numbers in grown.items()}
+    return closed_forms.rows(kept(config), tokens, dtype_bytes)
 
 
 def mha_cache_elements(config: AttentionConfig) -> int:

@@ -4,12 +4,12 @@ Of the chunked form every product of a chunk is counted whole, without the half 
 may leave out; the triangular matrix of 64 tokens is solved for, and its inverse not counted.
 """
 
-from mla_engine.closed_forms import Amount, Costs, Formula, Heads, KeptPart, Shapes, Sizes
+from mla_engine.closed_forms import Costs, Formula, Heads, KeptPart, Shapes, Sizes, rows
 from mla_engine.delta.config import DeltaConfig
 from mla_engine.delta.forms import CHUNK
+from mla_engine.model_caches import layers
+from mla_engine.model_caches.parts import Layer
 from mla_engine.refusals import RefusedError
-
-STATE_BYTES = 4  # of a number of the state, at least: it is kept in float32
 
 
 def weights(config: DeltaConfig, heads: Heads) -> dict[str, int]:
@@ -36,31 +36,20 @@ def weights(config: DeltaConfig, heads: Heads) -> dict[str, int]:
     return {name: size for name, size in sizes.items() if size}
 
 
-def fixed_bytes(config: DeltaConfig, _cache: str, heads: Heads, dtype_bytes: float) -> float:
-    """Return the states, in float32 or wider, and w - 1 tokens' queries, keys and values."""
-    k, v = config.d_head, config.d_value
-    tails = (config.conv_width - 1) * (2 * k + v) * dtype_bytes
-    return len(heads) * (k * v * max(STATE_BYTES, dtype_bytes) + tails)
+def kept(config: DeltaConfig, _cache: str, heads: Heads) -> Layer:
+    """Return the states, and w - 1 tokens' queries, keys and values."""
+    return layers.kda(len(heads), config.d_head, config.d_value, config.conv_width)
 
 
 def parts(config: DeltaConfig, tokens: int, dtype_bytes: float) -> tuple[KeptPart, ...]:
     """Return the states, of all tokens, and what the convolutions need of the last ones."""
-    state, tails = (row.n_bytes for row in rows(config, tokens, dtype_bytes).values())
+    layer = kept(config, "", tuple(range(config.n_heads)))
+    state, tails = (row.n_bytes for row in rows(layer, tokens, dtype_bytes).values())
     first = max(0, tokens - config.conv_width + 1)
     return (
         KeptPart("state", ((0, tokens),) if tokens else (), state),
         KeptPart("tails", ((first, tokens),) if tokens > first else (), tails),
     )
-
-
-def rows(config: DeltaConfig, _tokens: int, dtype_bytes: float) -> dict[str, Amount]:
-    """Return the states, and what the convolutions keep, of any number of tokens."""
-    h, k, v = config.n_heads, config.d_head, config.d_value
-    state, tails = h * k * v, h * (config.conv_width - 1) * (2 * k + v)
-    return {
-        "state": Amount(state, state * max(STATE_BYTES, dtype_bytes)),
-        "tails": Amount(tails, tails * dtype_bytes),
-    }
 
 
 def written(config: DeltaConfig) -> str:
@@ -119,11 +108,9 @@ FORMULAS = (
 )
 COSTS = Costs(
     weights=weights,
-    cache_elements=lambda *_: 0,
-    fixed_bytes=fixed_bytes,
+    kept=kept,
     written=written,
     parts=parts,
-    rows=rows,
     steady=lambda _config: (CHUNK, CHUNK),
     products=products,
     formulas=FORMULAS,

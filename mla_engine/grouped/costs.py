@@ -1,10 +1,16 @@
-"""Closed forms of MHA, GQA and MQA: weights, cache, matrix products."""
+"""Closed forms of MHA, GQA and MQA: weights, cache, matrix products.
 
+Of a window, counted is what a kernel needs that reads only its keys: min(window, s) a query.
+"""
+
+from dataclasses import replace
 from functools import partial
 
 from mla_engine.closed_forms import Costs, Formula, Heads, Shapes, Sizes
 from mla_engine.grouped.config import GroupedConfig
 from mla_engine.grouped.projections import kv_heads_of
+from mla_engine.model_caches import layers
+from mla_engine.model_caches.parts import Layer
 
 
 def weights(config: GroupedConfig, heads: Heads) -> dict[str, int]:
@@ -21,9 +27,13 @@ def weights(config: GroupedConfig, heads: Heads) -> dict[str, int]:
     return sizes
 
 
-def cache_elements(config: GroupedConfig, _cache: str, heads: Heads) -> int:
-    """Count the keys and values of the KV heads: g (k + v)."""
-    return len(kv_heads_of(config, heads)) * (config.d_head + config.d_value)
+def kept(config: GroupedConfig, _cache: str, heads: Heads) -> Layer:
+    """Return the keys and values of the KV heads, of a window where there is one: g (k + v)."""
+    n_kv_heads, length = len(kv_heads_of(config, heads)), config.sliding_window
+    window = {"growth": "window", "length": length} if length else {}
+    kind = layers.heads_kind(config.n_heads, config.n_kv_heads)
+    parts = layers.pair(n_kv_heads, config.d_head, config.d_value, **window)
+    return Layer("window" if length else kind, parts)
 
 
 def written(config: GroupedConfig) -> str:
@@ -34,7 +44,8 @@ def written(config: GroupedConfig) -> str:
 
 def products(config: GroupedConfig, _form: str, _cache: str, heads: Heads, sizes: Sizes) -> Shapes:
     """Return the sizes of the products, by the trace field that each makes."""
-    t, s, new, d = sizes.queries, sizes.keys, sizes.new, config.d_model
+    t, new, d = sizes.queries, sizes.new, config.d_model
+    s = min(sizes.keys, config.sliding_window or sizes.keys)
     h, g, k, v = len(heads), len(kv_heads_of(config, heads)), config.d_head, config.d_value
     return {
         "q_pre": (t, h, k, d),
@@ -47,7 +58,7 @@ def products(config: GroupedConfig, _form: str, _cache: str, heads: Heads, sizes
 
 
 def _own_cache(config: GroupedConfig) -> int:
-    return cache_elements(config, "kv", tuple(range(config.n_heads)))
+    return config.n_kv_heads * (config.d_head + config.d_value)
 
 
 _formula = partial(Formula, right=_own_cache)
@@ -72,8 +83,10 @@ FORMULAS = (
 COSTS = Costs(
     weights=weights,
     kv_heads=kv_heads_of,
-    cache_elements=cache_elements,
+    kept=kept,
     written=written,
     products=products,
+    steady=lambda config: (config.sliding_window or 1, 1),
+    with_every_key=lambda config: replace(config, sliding_window=None),
     formulas=FORMULAS,
 )

@@ -10,6 +10,8 @@ from functools import partial
 from mla_engine.closed_forms import Costs, Formula, Heads, Shapes, Sizes
 from mla_engine.indexed.config import IndexedConfig
 from mla_engine.latent import costs as latent
+from mla_engine.model_caches import layers
+from mla_engine.model_caches.parts import Layer
 
 MOST = 2**20  # keys that a choice can have: all
 
@@ -28,22 +30,18 @@ def index_elements(config: IndexedConfig) -> int:
     return 0 if config.index_shared else config.d_index
 
 
-def cache_elements(config: IndexedConfig, _cache: str, heads: Heads) -> int:
-    """Return c + r + x, whatever the heads."""
-    return latent.cache_elements(config, "latent", heads) + index_elements(config)
+def kept(config: IndexedConfig, _cache: str, _heads: Heads) -> Layer:
+    """Return c + r, of which few are read, and the index keys that choose them, x."""
+    rows = layers.latent(config.d_latent_kv, config.d_rope, read_rows=config.index_topk)
+    if config.index_shared:
+        return Layer("shared_choice", rows)
+    return Layer("indexed", (*rows, *layers.index(config.d_index)))
 
 
 def written(config: IndexedConfig) -> str:
     """Return the cache as arithmetic."""
     index = index_elements(config)
     return latent.written(config) + (f" + {index:,}" if index else "")
-
-
-def read(config: IndexedConfig, _cache: str, heads: Heads, sizes: Sizes) -> int:
-    """Count what is read of `sizes.keys - sizes.new` cached tokens: index keys, chosen latents."""
-    held = sizes.keys - sizes.new
-    latents = min(held, sizes.queries * config.index_topk)
-    return index_elements(config) * held + latent.cache_elements(config, "latent", heads) * latents
 
 
 def products(config: IndexedConfig, form: str, _cache: str, heads: Heads, sizes: Sizes) -> Shapes:
@@ -91,7 +89,7 @@ def layouts(config: IndexedConfig) -> dict[str, dict[str, float]]:
 
 
 def _own_cache(config: IndexedConfig) -> int:
-    return cache_elements(config, "indexed", ())
+    return config.d_latent_kv + config.d_rope + index_elements(config)
 
 
 _formula = partial(Formula, right=_own_cache)
@@ -114,11 +112,10 @@ FORMULAS = (
 )
 COSTS = Costs(
     weights=weights,
-    cache_elements=cache_elements,
+    kept=kept,
     written=written,
     products=products,
     up_projected=up_projected,
-    read=read,
     layouts=layouts,
     steady=lambda config: (config.index_topk, 1),
     with_every_key=lambda config: replace(config, index_topk=MOST),

@@ -6,6 +6,8 @@ from functools import partial
 from mla_engine import checks
 from mla_engine.closed_forms import Costs, Formula, Heads, Shapes, Sizes
 from mla_engine.latent.config import LatentConfig
+from mla_engine.model_caches import layers
+from mla_engine.model_caches.parts import Layer
 
 
 def weights(config: LatentConfig, heads: Heads) -> dict[str, int]:
@@ -32,11 +34,11 @@ def weights(config: LatentConfig, heads: Heads) -> dict[str, int]:
     return {name: size for name, size in sizes.items() if size}
 
 
-def cache_elements(config: LatentConfig, cache: str, heads: Heads) -> int:
-    """Return c + r, whatever the heads; in full h (k + r + v)."""
+def kept(config: LatentConfig, cache: str, heads: Heads) -> Layer:
+    """Return c + r, whatever the heads; in full the keys and values of each, h (k + r + v)."""
     if cache == "latent":
-        return config.d_latent_kv + config.d_rope
-    return len(heads) * (config.d_head + config.d_rope + config.d_value)
+        return Layer("latent", layers.latent(config.d_latent_kv, config.d_rope))
+    return Layer("mha", layers.pair(len(heads), config.d_head + config.d_rope, config.d_value))
 
 
 def written(config: LatentConfig) -> str:
@@ -133,7 +135,7 @@ def crossover_queries(config: LatentConfig, context: int | None = None) -> float
 
 
 def _own_cache(config: LatentConfig) -> int:
-    return cache_elements(config, "latent", ())
+    return config.d_latent_kv + config.d_rope
 
 
 _formula = partial(Formula, right=_own_cache)
@@ -179,7 +181,7 @@ FORMULAS = (
 )
 COSTS = Costs(
     weights=weights,
-    cache_elements=cache_elements,
+    kept=kept,
     written=written,
     products=products,
     up_projected=up_projected,

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from mla_engine import checks
 from mla_engine.model_caches.keys import Keys
+from mla_engine.model_caches.layers import heads_kind, pair
 from mla_engine.model_caches.parts import Layer, Part
 
 MPT = {  # kind of attention -> the key with its KV heads
@@ -35,15 +36,6 @@ def as_mha(keys: Keys) -> int:
     return n_heads * (d_key + keys.whole_or("v_head_dim", d_key))
 
 
-def pair(n_kv_heads: int, d_key: int, d_value: int, **rows: object) -> tuple[Part, Part]:
-    """Return the keys and values of all KV heads."""
-    of_heads = {"heads": n_kv_heads, **rows}
-    return (
-        Part(name="key", numbers=n_kv_heads * d_key, **of_heads),
-        Part(name="value", numbers=n_kv_heads * d_value, **of_heads),
-    )
-
-
 def grouped(keys: Keys, _layer: int, **rows: object) -> Layer:
     """Return the keys and values of `num_key_value_heads` heads."""
     n_heads = keys.whole("num_attention_heads")
@@ -52,7 +44,7 @@ def grouped(keys: Keys, _layer: int, **rows: object) -> Layer:
         keys.name("num_attention_heads"), n_heads, keys.name("num_key_value_heads"), n_kv_heads
     )
     d_key = head_width(keys)
-    kind = "mha" if n_kv_heads == n_heads else "mqa" if n_kv_heads == 1 else "gqa"
+    kind = heads_kind(n_heads, n_kv_heads)
     return Layer(kind, pair(n_kv_heads, d_key, keys.whole_or("v_head_dim", d_key), **rows))
 
 

@@ -4,7 +4,7 @@ An indexer (DSA) reads index keys of all tokens, and lets attention read the lat
 """
 
 from mla_engine import checks
-from mla_engine.model_caches import attention
+from mla_engine.model_caches import attention, layers
 from mla_engine.model_caches.keys import Keys, UncountedError
 from mla_engine.model_caches.parts import Layer, Part
 
@@ -23,10 +23,9 @@ def latent(keys: Keys, layer: int) -> Layer:
 
 def latent_parts(keys: Keys, **rows: object) -> tuple[Part, ...]:
     """Return both parts of a token; without rotation only the latent."""
-    parts = [Part(name="latent", numbers=keys.whole("kv_lora_rank"), **rows)]
-    if d_rope := keys.whole("qk_rope_head_dim", least=0):
-        parts.append(Part(name="rope", numbers=d_rope, **rows))
-    return tuple(parts)
+    return layers.latent(
+        keys.whole("kv_lora_rank"), keys.whole("qk_rope_head_dim", least=0), **rows
+    )
 
 
 def two_latents(keys: Keys, layer: int) -> Layer:
@@ -96,10 +95,7 @@ def _rotated(keys: Keys, layer: int) -> bool:
 def _index(keys: Keys) -> tuple[Part, ...]:
     """Return the index keys, each of `index_kpool` tokens where they are pooled."""
     d_index, pool = keys.whole("index_head_dim"), keys.whole_or("index_kpool", 1)
-    if pool == 1:
-        return (Part(name="index", numbers=d_index),)
-    waiting = Part(name="buffer", numbers=2 * d_index, growth="buffer", length=pool, read_rows=0)
-    return Part(name="index", numbers=d_index, length=pool), waiting
+    return layers.index(d_index, pool)
 
 
 def chooses(keys: Keys, layer: int) -> bool:

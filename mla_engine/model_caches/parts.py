@@ -45,10 +45,19 @@ class Part:
             return min(context, self.length - 1)
         return self.rows(context)
 
-    def rows_read(self, context: int) -> int:
-        """Return the rows that the token after `context` others reads."""
+    def rows_read(self, context: int, queries: int = 1) -> int:
+        """Return the rows that so many tokens after `context` others read; each chooses its own."""
         rows = self.rows(context)
-        return rows if self.read_rows is None else min(rows, self.read_rows)
+        return rows if self.read_rows is None else min(rows, queries * self.read_rows)
+
+    def rows_written(self, context: int, new: int) -> int:
+        """Return the rows that so many tokens write after `context` others."""
+        after = context + new
+        if self.growth == "grows":
+            return self.rows(after) - self.rows(context)
+        if self.growth == "once":  # it is written anew by each token, or by each whole block
+            return int(not self.length or after // self.length > context // self.length)
+        return min(new, self.rows(after))
 
     @property
     def rows_per_token(self) -> Fraction:

@@ -7,6 +7,7 @@ Sizes as in transformers 5.23, models/deepseek_v4.
 """
 
 from mla_engine import checks
+from mla_engine.model_caches import layers
 from mla_engine.model_caches.keys import Keys, UncountedError
 from mla_engine.model_caches.parts import Layer, Part
 
@@ -15,28 +16,18 @@ RATES = {"csa": ("compressed_sparse_attention", 4), "hca": ("heavily_compressed_
 
 def window(keys: Keys, _layer: int) -> Layer:
     """The last `sliding_window` tokens, a vector each."""
-    return Layer("window", _vectors(keys, growth="window", length=keys.whole("sliding_window")))
+    return Layer("window", layers.window(*_widths(keys), keys.whole("sliding_window")))
 
 
-def csa(keys: Keys, layer: int) -> Layer:
+def csa(keys: Keys, _layer: int) -> Layer:
     """A window, entries of 4 overlapping tokens, and an index key each that chooses the top k."""
-    rate, topk = _rate(keys, "csa"), keys.whole("index_topk")
-    width, d_index = keys.whole("head_dim"), keys.whole("index_head_dim")
-    parts = (
-        *window(keys, layer).parts,
-        *_vectors(keys, length=rate, read_rows=topk),
-        Part(name="index", numbers=d_index, length=rate),
-        _waiting(2 * (width + d_index), growth="buffer", length=rate),
-        _waiting(rate * (width + d_index), growth="once", length=rate),
-    )
-    return Layer("csa", parts)
+    sizes = (keys.whole("index_head_dim"), keys.whole("sliding_window"), _rate(keys, "csa"))
+    return layers.csa(*_widths(keys), *sizes, keys.whole("index_topk"))
 
 
-def hca(keys: Keys, layer: int) -> Layer:
+def hca(keys: Keys, _layer: int) -> Layer:
     """A window, and entries of 128 tokens, all of which are read."""
-    rate = _rate(keys, "hca")
-    waiting = _waiting(keys.whole("head_dim"), growth="buffer", length=rate)
-    return Layer("hca", (*window(keys, layer).parts, *_vectors(keys, length=rate), waiting))
+    return layers.hca(*_widths(keys), keys.whole("sliding_window"), _rate(keys, "hca"))
 
 
 def csa2(keys: Keys, layer: int) -> Layer:
@@ -49,13 +40,15 @@ def csa2(keys: Keys, layer: int) -> Layer:
     keeps, chooses = (
         _is_source(keys, f"{name}_source_layer_ids", layer) for name in ("kv", "index")
     )
-    entries = _vectors(keys, length=rate, read_rows=keys.whole("index_topk"), stored=keeps)
+    entries = layers.vectors(
+        *_widths(keys), length=rate, read_rows=keys.whole("index_topk"), stored=keeps
+    )
     parts = [*window(keys, layer).parts, *entries]
     if chooses:
         index = {"length": rate, "stored": keeps, "read_rows": _candidates(keys, layer)}
         parts.append(Part(name="index", numbers=keys.whole("index_head_dim"), **index))
     if keeps and rate > 1:
-        parts.append(_waiting(keys.whole("head_dim"), growth="buffer", length=rate))
+        parts.append(layers.waiting(keys.whole("head_dim"), rate))
     return Layer("csa2" if keeps else "csa2_reader", tuple(parts))
 
 
@@ -77,17 +70,11 @@ def _candidates(keys: Keys, layer: int) -> int | None:
     return keys.whole("candidate_topk_blocks") * keys.whole("candidate_block_size")
 
 
-def _vectors(keys: Keys, **rows: object) -> tuple[Part, ...]:
-    """Return the part that is not rotated, and the one that is."""
+def _widths(keys: Keys) -> tuple[int, int]:
+    """Return the numbers of a vector, and how many of them are rotated."""
     width, d_rope = keys.whole("head_dim"), keys.whole("qk_rope_head_dim", least=0)
     checks.whole("qk_rope_head_dim", d_rope, least=0, most=width - 1)
-    entry = Part(name="entry", numbers=width - d_rope, **rows)
-    return (entry, Part(name="rope", numbers=d_rope, **rows)) if d_rope else (entry,)
-
-
-def _waiting(numbers: int, **rows: object) -> Part:
-    """Return what a group that is not complete needs later: vectors, and as many gates."""
-    return Part(name="buffer", numbers=2 * numbers, read_rows=0, **rows)
+    return width, d_rope
 
 
 def _rate(keys: Keys, kind: str) -> int:

@@ -5,18 +5,9 @@ keep; transformers 5.23 keeps one more, which it never reads. Other sizes are as
 """
 
 from mla_engine import checks
+from mla_engine.model_caches import layers
 from mla_engine.model_caches.keys import Keys
-from mla_engine.model_caches.parts import Layer, Part
-
-ONCE = {"growth": "once", "length": 1}
-
-
-def _state(numbers: int, heads: int) -> Part:
-    return Part(name="state", numbers=numbers, heads=heads, **ONCE)
-
-
-def _conv(channels: int, tokens: int, heads: int) -> Part:
-    return Part(name="conv", numbers=channels * tokens, heads=heads, **ONCE)
+from mla_engine.model_caches.parts import Layer
 
 
 def kda(keys: Keys, _layer: int) -> Layer:
@@ -27,9 +18,7 @@ def kda(keys: Keys, _layer: int) -> Layer:
     heads, width, kernel = (
         keys.whole(at + name if at else other) for name, other in zip(names, flat, strict=True)
     )
-    return Layer(
-        "kda", (_state(heads * width**2, heads), _conv(3 * heads * width, kernel - 1, heads))
-    )
+    return layers.kda(heads, width, width, kernel)
 
 
 def bailing(keys: Keys, layer: int) -> Layer:
@@ -53,9 +42,9 @@ def delta(keys: Keys, _layer: int) -> Layer:
     return Layer(
         "delta",
         (
-            _state(n_value * d_key * d_value, n_value),
-            _conv(2 * n_key * d_key, kernel - 1, n_key),
-            _conv(n_value * d_value, kernel - 1, n_value),
+            layers.state(n_value * d_key * d_value, n_value),
+            layers.conv(2 * n_key * d_key, kernel - 1, n_key),
+            layers.conv(n_value * d_value, kernel - 1, n_value),
         ),
     )
 
@@ -70,13 +59,13 @@ def delta_ngrams(keys: Keys, layer: int) -> Layer:
         return Layer("delta", parts)
     channels = keys.whole("hc_count") * keys.whole("hidden_size")
     tokens = (keys.whole("ple_conv_kernel_size") - 1) * keys.whole("ngram_size")
-    return Layer("delta", (*parts, _conv(channels, tokens, channels)))
+    return Layer("delta", (*parts, layers.conv(channels, tokens, channels)))
 
 
 def lightning(keys: Keys, _layer: int) -> Layer:
     """Lightning attention: a state of k x v numbers a head."""
     heads, width = keys.whole("num_attention_heads"), keys.whole("head_dim")
-    return Layer("lightning", (_state(heads * width**2, heads),))
+    return Layer("lightning", (layers.state(heads * width**2, heads),))
 
 
 def mamba(keys: Keys, _layer: int) -> Layer:
@@ -86,7 +75,8 @@ def mamba(keys: Keys, _layer: int) -> Layer:
     channels *= 1 if said else keys.whole("expand")
     kernel, states = keys.whole("conv_kernel"), keys.whole("state_size")
     return Layer(
-        "mamba", (_state(channels * states, channels), _conv(channels, kernel - 1, channels))
+        "mamba",
+        (layers.state(channels * states, channels), layers.conv(channels, kernel - 1, channels)),
     )
 
 
@@ -101,7 +91,9 @@ def rwkv(keys: Keys, _layer: int) -> Layer:
     inner = keys.whole_or("attention_hidden_size", d_model)
     checks.multiple("attention_hidden_size", inner, "head_size", width)
     heads = inner // width
-    return Layer("rwkv", (_state(heads * width**2, heads), *(_conv(d_model, 1, 1),) * 2))
+    return Layer(
+        "rwkv", (layers.state(heads * width**2, heads), *(layers.conv(d_model, 1, 1),) * 2)
+    )
 
 
 def mamba2(keys: Keys, _layer: int) -> Layer:
@@ -112,9 +104,9 @@ def mamba2(keys: Keys, _layer: int) -> Layer:
     return Layer(
         "mamba",
         (
-            _state(heads * width * states, heads),
-            _conv(heads * width, kernel - 1, heads),
-            _conv(2 * groups * states, kernel - 1, groups),
+            layers.state(heads * width * states, heads),
+            layers.conv(heads * width, kernel - 1, heads),
+            layers.conv(2 * groups * states, kernel - 1, groups),
         ),
     )
 
@@ -133,7 +125,7 @@ def _mamba_width(keys: Keys) -> int:
 def conv(keys: Keys, _layer: int) -> Layer:
     """Return only a short convolution (LFM2)."""
     channels = keys.whole("hidden_size")
-    return Layer("conv", (_conv(channels, keys.whole("conv_kernel") - 1, channels),))
+    return Layer("conv", (layers.conv(channels, keys.whole("conv_kernel") - 1, channels),))
 
 
 def branches(keys: Keys, _layer: int) -> Layer:
@@ -148,8 +140,8 @@ def own_branches(keys: Keys, _layer: int) -> Layer:
 
 def _branches(keys: Keys, n_kv_heads: int, d_head: int) -> Layer:
     kernel, d_model = keys.whole("conv_kernel"), keys.whole("hidden_size")
-    heads = (_conv(n_kv_heads * d_head, kernel - 1, n_kv_heads),) * 2
-    return Layer("conv", heads + (_conv(d_model, kernel - 1, d_model),) * 2)
+    heads = (layers.conv(n_kv_heads * d_head, kernel - 1, n_kv_heads),) * 2
+    return Layer("conv", heads + (layers.conv(d_model, kernel - 1, d_model),) * 2)
 
 
 def mixed_heads(keys: Keys, _layer: int) -> Layer:
@@ -158,7 +150,9 @@ def mixed_heads(keys: Keys, _layer: int) -> Layer:
     heads = keys.whole("num_attention_heads") + n_kv_heads
     tokens = keys.whole("cca_time0") - 1 + keys.whole("cca_time1") - 1
     half = n_kv_heads * d_head // 2
-    return Layer("conv", (_conv(heads * d_head, tokens, heads), _conv(half, 1, n_kv_heads)))
+    return Layer(
+        "conv", (layers.conv(heads * d_head, tokens, heads), layers.conv(half, 1, n_kv_heads))
+    )
 
 
 def images(_keys: Keys, _layer: int) -> Layer:

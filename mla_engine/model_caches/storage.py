@@ -65,7 +65,7 @@ SAME = {  # what engines and libraries call them
     "k": "key", "keys": "key", "v": "value", "values": "value",
 }  # fmt: skip
 PARTS = ("key", "value", "latent", "rope", "index", "entry", "buffer", "conv", "state", "window")
-CONSTANT = {"state": "fp32", "conv": "bf16", "buffer": "bf16"}  # whatever the cache is stored in
+LEAST = {"state": "fp32", "conv": "bf16", "buffer": "bf16"}  # whatever the cache is stored in
 # What "fp8" means where attention reads chosen rows. DeepSeek-V3.2, 656 bytes: 512 of fp8, 4
 # float32 scales, 64 rotated numbers in bf16 (FlashMLA); index keys of 128 have a scale.
 # DeepSeek-V4, 584: 448 of fp8, 7 scales of a byte, one of padding, 64 in bf16 (vllm #56893).
@@ -105,7 +105,9 @@ class Storage:
     def name(self, kind: str, part: Part) -> str:
         """Return the type that a part of a layer of this kind is stored in."""
         window = self.of_part.get("window") if part.growth == "window" else None
-        own = window or self.of_part.get(part.name) or CONSTANT.get(part.name)
+        own = window or self.of_part.get(part.name)
+        if own is None and part.name in LEAST:
+            return max(LEAST[part.name], self.usual, key=lambda name: TYPES[name].bits)
         return own or (OF_FP8.get((kind, part.name)) if self.usual == "fp8" else None) or self.usual
 
     @property

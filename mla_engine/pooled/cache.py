@@ -1,7 +1,7 @@
 """The cache of attention over a window and pooled entries: most of it does not grow by the token.
 
-It keeps the last window - 1 tokens, an entry for each full block, and of the tokens of the block
-that is not full what will be pooled.
+It keeps the last tokens of a window, as DeepSeek's own cache does, an entry for each full block,
+and of the tokens of the block that is not full what will be pooled.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ INDEX_WAITING = ("c_IE", "z_IE", "c_I_ahead", "z_I_ahead")
 
 def held_rows(config: PooledConfig, tokens: int) -> Rows:
     """Return the shape of each part that a cache of so many tokens keeps of a sequence."""
-    rows = {"kv_T": (min(tokens, config.window - 1), config.d_head)}
+    rows = {"kv_T": (min(tokens, config.window), config.d_head)}
     if config.pooling:
         rows |= _pool_rows(config, tokens, WAITING, ("kv_E", config.d_head))
     if config.chooses:
@@ -47,7 +47,7 @@ class PooledCache(BlockCache):
 
     @property
     def kv_T(self) -> Tensor:
-        """Key and value of the last tokens, at most window - 1 [b,s,k]."""
+        """Key and value of the last tokens, at most a window of them [b,s,k]."""
         return self._rows("kv_T")
 
     @property

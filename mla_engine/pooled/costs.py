@@ -4,17 +4,24 @@ Counted is what a kernel needs that reads only the window and the chosen entries
 min(window, s) tokens and min(index_topk, s / pooling) entries. The indexer reads all index keys.
 """
 
-import math
 from dataclasses import replace
 
-from mla_engine.block_cache import amounts, numbers, per_token
-from mla_engine.closed_forms import Amount, Costs, Formula, Heads, KeptPart, Shapes, Sizes
-from mla_engine.pooled.cache import held_rows
+from mla_engine.closed_forms import (
+    Amount,
+    Costs,
+    Formula,
+    Heads,
+    KeptPart,
+    Shapes,
+    Sizes,
+    per_token,
+    rows,
+)
+from mla_engine.model_caches import layers
+from mla_engine.model_caches.parts import Layer
 from mla_engine.pooled.config import PooledConfig
 from mla_engine.pooled.projections import groups_of
 
-KINDS = {"kv_E": "entries", "k_E": "index", "kv_T": "window"}  # of rows; all others wait
-PARTS = KINDS | {"k_E": "entries"}
 MOST = 2**20  # tokens in a window and entries in a choice: all
 
 
@@ -47,17 +54,15 @@ def entry_elements(config: PooledConfig) -> int:
     return config.d_head + (config.d_index or 0)
 
 
-def cache_elements(config: PooledConfig, _cache: str, _heads: Heads) -> float:
-    """Count the numbers that grow with the tokens: an entry for every `pooling`, no window."""
-    return per_token(entry_elements(config), config.pooling) if config.pooling else 0
-
-
-def fixed_bytes(config: PooledConfig, _cache: str, _heads: Heads, dtype_bytes: float) -> float:
-    """Return the most numbers beyond those that grow: before the last token of a block."""
-    block = max(config.pooling, 1)
-    tokens = block * config.window + block - 1
-    grown = tokens * cache_elements(config, "pooled", ())
-    return (numbers(held_rows(config, tokens)) - grown) * dtype_bytes
+def kept(config: PooledConfig, _cache: str, _heads: Heads) -> Layer:
+    """Return the window, the entries with their index keys, and what waits to be pooled."""
+    c = config
+    if c.chooses:
+        sizes = (c.d_head, c.d_rope, c.d_index, c.window, c.pooling, c.index_topk)
+        return layers.csa(*sizes, overlaps=c.overlap)
+    if c.pooling:
+        return layers.hca(c.d_head, c.d_rope, c.window, c.pooling, overlaps=c.overlap)
+    return Layer("window", layers.window(c.d_head, c.d_rope, c.window))
 
 
 def written(config: PooledConfig) -> str:
@@ -79,22 +84,19 @@ def read(config: PooledConfig, _cache: str, _heads: Heads, sizes: Sizes) -> int:
 
     A call that fills a block reads what waited for that, too.
     """
-    before = sizes.keys - sizes.new
-    rows = {name: math.prod(row) for name, row in held_rows(config, before).items()}
-    kept = entries(config, before)
-    chosen = min(kept, sizes.queries * (config.index_topk or kept))
-    of_entries = rows.pop("k_E", 0) + chosen * config.d_head
-    rows.pop("kv_E", None)
-    window = rows.pop("kv_T")
-    fills = entries(config, sizes.keys) > kept
-    return window + of_entries + (sum(rows.values()) if fills else 0)
+    before, every = sizes.keys - sizes.new, entries(config, sizes.keys - sizes.new)
+    there = {kind: row.numbers for kind, row in kept_rows(config, before, 1).items()}
+    chosen = min(every, sizes.queries * (config.index_topk or every)) * config.d_head
+    fills = entries(config, sizes.keys) > every
+    waiting = there.get("waiting", 0) if fills else 0
+    return there["window"] + there.get("index", 0) + chosen + waiting
 
 
 def stored(config: PooledConfig, _cache: str, _heads: Heads, sizes: Sizes) -> int:
     """Count the numbers that a call writes: its part of the window, new entries, waiting tokens."""
     before, full = sizes.keys - sizes.new, entries(config, sizes.keys)
     filled = full - entries(config, before)
-    window = min(sizes.new, config.window - 1) * config.d_head
+    window = min(sizes.new, config.window) * config.d_head
     if not config.pooling:
         return window
     waiting = min(sizes.new, sizes.keys - full * config.pooling)
@@ -141,23 +143,24 @@ def _indexer(config: PooledConfig, sizes: Sizes, every: int) -> Shapes:
 
 def parts(config: PooledConfig, tokens: int, dtype_bytes: float) -> tuple[KeptPart, ...]:
     """Return the window, the entries, and the tokens of which something waits to be pooled."""
-    rows = held_rows(config, tokens)
-    first = tokens - rows["kv_T"][0]
-    kept = {"window": ((first, tokens),) if tokens > first else ()}
+    first = max(0, tokens - config.window)
+    spans = {"window": ((first, tokens),) if tokens > first else ()}
     if config.pooling:
         block, full = config.pooling, entries(config, tokens)
         of_entry = config.pooling * (config.n_series - 1)  # with overlap, of the block before too
         starts = range(0, full * block, block)
-        kept["entries"] = tuple((max(0, at - of_entry), at + block) for at in starts)
+        spans["entries"] = tuple((max(0, at - of_entry), at + block) for at in starts)
         waits = full * block - (of_entry if full else 0)
-        kept["waiting"] = ((waits, tokens),) if tokens > waits else ()
-    sizes = amounts(rows, PARTS, dtype_bytes)
-    return tuple(KeptPart(code, spans, sizes[code].n_bytes) for code, spans in kept.items())
+        spans["waiting"] = ((waits, tokens),) if tokens > waits else ()
+    sizes = {kind: row.n_bytes for kind, row in kept_rows(config, tokens, dtype_bytes).items()}
+    if config.pooling:
+        sizes["entries"] += sizes.get("index", 0)
+    return tuple(KeptPart(code, at, sizes[code]) for code, at in spans.items())
 
 
-def rows(config: PooledConfig, tokens: int, dtype_bytes: float) -> dict[str, Amount]:
+def kept_rows(config: PooledConfig, tokens: int, dtype_bytes: float) -> dict[str, Amount]:
     """Return the window, entries, the index keys of these, and what waits, for the indexer too."""
-    return amounts(held_rows(config, tokens), KINDS, dtype_bytes)
+    return rows(kept(config, "pooled", ()), tokens, dtype_bytes)
 
 
 def steady(config: PooledConfig) -> tuple[int, int]:
@@ -172,7 +175,7 @@ def with_every_key(config: PooledConfig) -> PooledConfig:
 
 
 def _own_cache(config: PooledConfig) -> float:
-    return cache_elements(config, "pooled", ())
+    return per_token(kept(config, "pooled", ()))
 
 
 FORMULAS = (
@@ -187,15 +190,12 @@ FORMULAS = (
 )
 COSTS = Costs(
     weights=weights,
-    cache_elements=cache_elements,
+    kept=kept,
     written=written,
     products=products,
     read=read,
-    fixed_bytes=fixed_bytes,
     stored=stored,
-    held=lambda config, _cache, _heads, tokens: numbers(held_rows(config, tokens)),
     parts=parts,
-    rows=rows,
     steady=steady,
     with_every_key=with_every_key,
     formulas=FORMULAS,

@@ -115,7 +115,8 @@ def after(
     of_rows, new = per_head(turn, rows), h.shape[1]
     queries = queries_of(w, h[:, rows], of_rows)
     tokens = tokens_of(w, h, turn)
-    tokens = tokens._replace(kv_T=torch.cat((cache.kv_T, tokens.kv_T), dim=1))
+    before = cache.kv_T[:, max(0, cache.kv_T.shape[1] - config.window + 1) :]
+    tokens = tokens._replace(kv_T=torch.cat((before, tokens.kv_T), dim=1))
     entries, waiting = entries_of(layer, h, cache, positions)
     keys, index_waiting = index_entries_of(layer, h, cache, positions)
     index = index_of(layer, h[:, rows], queries.c_Q, keys.k_E, of_rows)
@@ -124,7 +125,7 @@ def after(
     done = attend(w, queries.q, tokens.kv_T, entries.kv_E, mask, chosen, of_rows)
     parts = (queries, tokens, entries, index, keys, done)
     fields = {name: x for part in parts for name, x in part._asdict().items()}
-    window = tokens.kv_T[:, max(0, tokens.kv_T.shape[1] - config.window + 1) :]
+    window = tokens.kv_T[:, max(0, tokens.kv_T.shape[1] - config.window) :]
     longer = cache.longer(new, kv_T=window, **waiting, **index_waiting)
     return PooledTrace(h=h, mask=mask, chosen_E=chosen, **fields), longer
 

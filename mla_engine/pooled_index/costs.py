@@ -4,19 +4,26 @@ Counted is what a kernel needs that reads only the chosen blocks and the query's
 several queries as many as the last one attends to. The indexer reads the keys of all blocks.
 """
 
-import math
 from dataclasses import replace
 from functools import partial
 
-from mla_engine.block_cache import amounts, numbers, per_token
-from mla_engine.closed_forms import Amount, Costs, Formula, Heads, KeptPart, Shapes, Sizes
+from mla_engine.closed_forms import (
+    Amount,
+    Costs,
+    Formula,
+    Heads,
+    KeptPart,
+    Shapes,
+    Sizes,
+    per_token,
+    rows,
+)
 from mla_engine.indexed import costs as indexed
 from mla_engine.latent import costs as latent
-from mla_engine.pooled_index.cache import held_rows
+from mla_engine.model_caches import layers
+from mla_engine.model_caches.parts import Layer
 from mla_engine.pooled_index.config import PooledIndexConfig
 
-PARTS = {"c_KV": "latents", "k_R": "latents", "k_E": "blocks"}  # of rows; all others wait
-KINDS = {"c_KV": "latent", "k_R": "rope", "k_E": "index"}
 ALSO_WRONG = ("no_index", "one_head", "every_head")  # of the formulas for DSA
 
 
@@ -30,19 +37,22 @@ def weights(config: PooledIndexConfig, heads: Heads) -> dict[str, int]:
 
 def index_elements(config: PooledIndexConfig) -> float:
     """Return x / m, an index key for every block of tokens."""
-    return per_token(indexed.index_elements(config), config.pooling)
+    if config.index_shared:
+        return 0
+    return per_token(Layer("indexed", layers.index(config.d_index, config.pooling)))
 
 
-def cache_elements(config: PooledIndexConfig, _cache: str, heads: Heads) -> float:
-    """Return c + r + x / m, whatever the heads: what grows with each token."""
-    return latent.cache_elements(config, "latent", heads) + index_elements(config)
+def kept(config: PooledIndexConfig, _cache: str, _heads: Heads) -> Layer:
+    """Return c + r, of which few are read, and an index key for every block of tokens."""
+    rows_of_tokens = layers.latent(config.d_latent_kv, config.d_rope, read_rows=config.index_topk)
+    if config.index_shared:
+        return Layer("shared_choice", rows_of_tokens)
+    return Layer("indexed", (*rows_of_tokens, *layers.index(config.d_index, config.pooling)))
 
 
-def fixed_bytes(config: PooledIndexConfig, _cache: str, heads: Heads, dtype_bytes: float) -> float:
-    """Return the most numbers beyond those that grow: before the last token of a block."""
-    tokens = config.pooling - 1
-    grown = tokens * cache_elements(config, "pooled_index", heads)
-    return (numbers(held_rows(config, tokens)) - grown) * dtype_bytes
+def kept_rows(config: PooledIndexConfig, tokens: int, dtype_bytes: float) -> dict[str, Amount]:
+    """Return latents, the index keys of full blocks, and what waits for one."""
+    return rows(kept(config, "pooled_index", ()), tokens, dtype_bytes)
 
 
 def written(config: PooledIndexConfig) -> str:
@@ -58,7 +68,7 @@ def attended(config: PooledIndexConfig, keys: int) -> int:
     return config.index_topk + keys % config.pooling
 
 
-def read(config: PooledIndexConfig, _cache: str, heads: Heads, sizes: Sizes) -> int:
+def read(config: PooledIndexConfig, _cache: str, _heads: Heads, sizes: Sizes) -> int:
     """Count what is read of `sizes.keys - sizes.new` cached tokens: index keys, chosen latents.
 
     A call that fills a block reads what waited for that, too.
@@ -66,17 +76,16 @@ def read(config: PooledIndexConfig, _cache: str, heads: Heads, sizes: Sizes) -> 
     before, m = sizes.keys - sizes.new, config.pooling
     own = before % m if (before + min(sizes.new, 1)) % m else 0
     latents = min(before, sizes.queries * config.index_topk + own)
-    rows = {name: math.prod(row) for name, row in held_rows(config, before).items()}
-    of_tokens = latent.cache_elements(config, "latent", heads) * latents
+    there = {kind: row.numbers for kind, row in kept_rows(config, before, 1).items()}
+    of_tokens = (config.d_latent_kv + config.d_rope) * latents
     fills = sizes.keys // m > before // m
-    waiting = rows.get("k_I", 0) + rows.get("z_IE", 0)
-    return of_tokens + rows.get("k_E", 0) + (waiting if fills else 0)
+    return of_tokens + there.get("index", 0) + (there.get("waiting", 0) if fills else 0)
 
 
-def stored(config: PooledIndexConfig, _cache: str, heads: Heads, sizes: Sizes) -> int:
+def stored(config: PooledIndexConfig, _cache: str, _heads: Heads, sizes: Sizes) -> int:
     """Count the numbers that a call writes: its latents, keys of new blocks, waiting tokens."""
     before, m, x = sizes.keys - sizes.new, config.pooling, indexed.index_elements(config)
-    of_tokens = latent.cache_elements(config, "latent", heads) * sizes.new
+    of_tokens = (config.d_latent_kv + config.d_rope) * sizes.new
     filled = sizes.keys // m - before // m
     waiting = min(sizes.new, sizes.keys % m)
     return of_tokens + filled * x + 2 * waiting * x
@@ -119,14 +128,13 @@ def parts(config: PooledIndexConfig, tokens: int, dtype_bytes: float) -> tuple[K
         "blocks": blocks,
         "waiting": ((full, tokens),) if tokens > full else (),
     }
-    sizes = amounts(held_rows(config, tokens), PARTS, dtype_bytes)
-    return tuple(KeptPart(code, spans[code], sizes[code].n_bytes) for code in spans)
-
-
-def rows(config: PooledIndexConfig, tokens: int, dtype_bytes: float) -> dict[str, Amount]:
-    """Return the rows: latents, the index keys of full blocks, and what waits for one."""
-    kept = amounts(held_rows(config, tokens), KINDS, dtype_bytes)
-    return {kind: amount for kind, amount in kept.items() if amount.numbers}
+    there = {kind: row.n_bytes for kind, row in kept_rows(config, tokens, dtype_bytes).items()}
+    sizes = {
+        "latents": there["latent"] + there.get("rope", 0),
+        "blocks": there["index"],
+        "waiting": there["waiting"],
+    }
+    return tuple(KeptPart(code, spans[code], sizes[code]) for code in spans)
 
 
 def layouts(config: PooledIndexConfig) -> dict[str, dict[str, float]]:
@@ -153,7 +161,7 @@ def with_every_key(config: PooledIndexConfig) -> PooledIndexConfig:
 
 
 def _own_cache(config: PooledIndexConfig) -> float:
-    return cache_elements(config, "pooled_index", ())
+    return per_token(kept(config, "pooled_index", ()))
 
 
 _formula = partial(Formula, right=_own_cache)
@@ -170,22 +178,19 @@ FORMULAS = (
         written="d_c + d_R + d_I",
         short="d<sub>c</sub>+d<sub>R</sub>+d<sub>I</sub>",
         source="transformers glm5_next, the cache of its indexer",
-        numbers=lambda c: indexed.cache_elements(c, "indexed", ()),
+        numbers=lambda c: c.d_latent_kv + c.d_rope + indexed.index_elements(c),
     ),
     *(replace(one, right=_own_cache) for one in indexed.FORMULAS if one.code in ALSO_WRONG),
 )
 COSTS = Costs(
     weights=weights,
-    cache_elements=cache_elements,
+    kept=kept,
     written=written,
     products=products,
     up_projected=up_projected,
     read=read,
-    fixed_bytes=fixed_bytes,
     stored=stored,
-    held=lambda config, _cache, _heads, tokens: numbers(held_rows(config, tokens)),
     parts=parts,
-    rows=rows,
     steady=steady,
     with_every_key=with_every_key,
     of_latents=(*indexed.COSTS.of_latents, "W_IZ", "b_IZ"),

@@ -110,7 +110,10 @@ def test_what_older_links_said_of_linear_layers_is_no_gap_any_more():
 def test_of_windows_and_full_attention_the_full_one():
     found = preset_of_config(WINDOWS, "", SHOWN)
     assert (found.layer, found.config.sliding_window) == (3, None)
-    assert found.not_modelled == ("alternating local and global layers",)
+    assert not found.not_modelled
+    ((window, n_windows),) = found.beside
+    assert n_windows == 3
+    assert (found.n_caches, window.sliding_window) == (1, 16)
 
 
 DAMAGED = {  # what is changed, and what the refusal names

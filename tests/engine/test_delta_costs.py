@@ -91,15 +91,17 @@ def test_the_parts_are_a_state_of_all_tokens_and_the_last_ones_for_the_convoluti
 
 
 def test_what_fits_on_gpus_counts_the_states_and_no_tokens():
-    room = costs.Serving(config=KIMI_LINEAR, caches=20, total_parameters=0, gpu_bytes=1e9)
+    model = costs.model(((KIMI_LINEAR, 20),))
+    alone = {"model": model, "total_parameters": 0, "gpu_bytes": 1e9}
+    room = costs.Serving(**alone)
     state = 20 * costs.fixed_bytes(KIMI_LINEAR, 2)
     assert room.token_bytes == 0
     assert room.held_bytes(10, batch=3) == room.held_bytes(10**9, batch=3) == 3 * state
     assert room.largest_batch(1) == room.largest_batch(10**9) == int(1e9 // state)
     assert room.longest_context(room.largest_batch(1)) > 10**12
     assert room.longest_context(room.largest_batch(1) + 1) == 0
-    split = costs.Serving(config=KIMI_LINEAR, caches=20, total_parameters=0, gpu_bytes=1e9, ranks=5)
-    assert isclose(split.sequence_bytes, state * 7 / 32), "7 of 32 heads on the fullest of 5"
+    split = costs.Serving(**alone, ranks=5)
+    assert isclose(split.held_bytes(1), state * 7 / 32), "7 of 32 heads on the fullest of 5"
 
 
 def test_refuses_to_count_some_queries_and_forms_of_others():

@@ -6,6 +6,7 @@ import pytest
 
 from mla_engine import costs
 from mla_engine.costs import GPUS, Serving, formulas, rank_cache_elements
+from mla_engine.model_caches import Storage
 from mla_engine.presets import PRESETS
 from tests.engine.samples import dense
 
@@ -24,17 +25,17 @@ def test_each_ranks_share_of_the_cache(ranks, latent, in_full, grouped):
 
 
 def test_more_ranks_than_heads_are_refused():
-    gemma = PRESETS["gemma-2b"].config
-    assert rank_cache_elements(gemma, 8) == 512
+    gemma = PRESETS["gemma-2b"]
+    assert rank_cache_elements(gemma.config, 8) == 512
+    sharing = {"model": gemma.model, "total_parameters": 2e9, "gpu_bytes": 80e9}
     with pytest.raises(ValueError, match=r"ranks \(16\) split n_heads \(8\).*try 8 or fewer"):
-        Serving(config=gemma, caches=18, total_parameters=0, gpu_bytes=1e9, ranks=16)
-    sharing = {"config": gemma, "caches": 18, "total_parameters": 2e9, "gpu_bytes": 80e9}
+        Serving(**sharing, ranks=16)
     assert Serving(**sharing, ranks=16, attention="data").token_bytes == 512 * 18 * 2
 
 
 def served(attention: str, **changed) -> Serving:
     given = {"total_parameters": V3.parameters, "gpu_bytes": 141e9, "ranks": 8, "weight_bytes": 1}
-    return Serving(config=V3.config, caches=61, attention=attention, **given | changed)
+    return Serving(**{"model": V3.model, "attention": attention} | given | changed)
 
 
 def test_deepseek_v3_on_eight_h200_by_hand():
@@ -48,7 +49,8 @@ def test_deepseek_v3_on_eight_h200_by_hand():
 
 
 def test_data_parallel_attention_deals_out_sequences_and_repeats_weights():
-    data, attention = served("data"), 61 * costs.parameters(V3.config)
+    norms = V3.config.d_latent_kv + V3.config.d_latent_q  # counted are projections alone
+    data, attention = served("data"), 61 * (costs.parameters(V3.config) - norms)
     assert data.rank_weight_bytes == pytest.approx(attention + (671_026_404_352 - attention) / 8)
     per_rank = int(data.free_bytes / (70_272 * 131_072))
     assert data.largest_batch(131_072) == 8 * per_rank == 40
@@ -59,7 +61,8 @@ def test_data_parallel_attention_deals_out_sequences_and_repeats_weights():
 @pytest.mark.parametrize("attention", costs.ATTENTION)
 @pytest.mark.parametrize("beside", [(), STATES], ids=["MLA", "and states"])
 def test_the_longest_and_the_most_fit_and_one_more_does_not(attention, beside):
-    serving = served(attention, cache_bytes=0.5, beside=beside)
+    model = costs.model(((V3.config, 61), *beside))
+    serving = served(attention, storage=Storage("int4"), model=model)
     for batch in (1, 3, 24):
         longest = serving.longest_context(batch)
         assert serving.held_bytes(longest, batch) <= serving.free_bytes
@@ -162,4 +165,5 @@ def test_rows_that_each_token_adds_are_those_of_the_models_own_layout(tokens):
     rows = costs.kept_rows(glm, tokens, 0.5)
     assert rows == {kind: (n * tokens, n * tokens / 2) for kind, n in kept.items()}
     assert costs.kept_rows(V3.config, tokens, 2).keys() == {"latent", "rope"}
-    assert costs.kept_rows(LLAMA.config, tokens, 2) == {}
+    of_heads = (8 * 128 * tokens, 2 * 8 * 128 * tokens)
+    assert costs.kept_rows(LLAMA.config, tokens, 2) == {"key": of_heads, "value": of_heads}

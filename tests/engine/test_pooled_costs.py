@@ -132,7 +132,7 @@ def test_a_whole_text_writes_what_is_held_of_it(config, tokens):
 
 def test_what_a_step_reads():
     """CSA reads the window, every index key, three entries; where it fills a block, what waited."""
-    window, entries = 8 * 11, 3 * 11
+    window, entries = 9 * 11, 3 * 11
     for context, index, pooled in ((16, 4, 0), (18, 4, 0), (19, 4, 3 * 2 * 2 + 2 * 4)):
         cost = costs.decode(CSA, context, batch=BATCH)
         waited = pooled * (11 + 17)
@@ -155,19 +155,20 @@ def test_deepseek_v4_flash():
     assert costs.cache_elements(V4_HCA) == 512 / 128
     assert 21 * costs.cache_elements(V4) + 20 * costs.cache_elements(V4_HCA) == 3_440
     window = replace(V4_HCA, pooling=0)
-    assert costs.held_bytes(window, 2**20, 2) == 127 * 512 * 2
+    assert costs.held_bytes(window, 2**20, 2) == 128 * 512 * 2
     long = costs.decode(V4, 2**20 - 1)
     waited = 3 * 2 * 2 + 2 * 4
     entries = (2**18 - 1) * 128 + 512 * 512
-    assert long.cache_read_bytes == 2 * (127 * 512 + entries + waited * (512 + 128))
+    assert long.cache_read_bytes == 2 * (128 * 512 + entries + waited * (512 + 128))
     assert long.step_flops["scores_E"] == 2 * 64 * 512 * 512
 
 
 def test_a_gpu_holds_the_windows_beside_what_grows():
-    serving = Serving(config=V4, caches=21, total_parameters=0, gpu_bytes=80e9)
+    model = costs.model(((V4, 21),))
+    serving = Serving(model=model, total_parameters=0, gpu_bytes=80e9)
     for tokens in (100_000, 100_003):
         assert serving.held_bytes(tokens) == 21 * costs.held_bytes(V4, tokens, 2)
-    grown = serving.token_bytes * 100_003 + serving.sequence_bytes
+    grown = serving.token_bytes * 100_003 + 21 * costs.fixed_bytes(V4, 2)
     assert grown == serving.held_bytes(100_003), "most is kept a token before a block is full"
 
 
@@ -188,7 +189,7 @@ def test_the_parts_of_a_cache_are_what_it_holds_and_what_its_entries_pool(config
         assert (4 * row.numbers, row.n_bytes) == (kinds[kind],) * 2, kind
     entries = sum(held.pop(name, 0) for name in ("kv_E", "k_E"))
     assert parts["window"].n_bytes == held.pop("kv_T")
-    assert parts["window"].spans == (((max(0, tokens - 8), tokens),) if tokens else ())
+    assert parts["window"].spans == (((max(0, tokens - 9), tokens),) if tokens else ())
     if not config.pooling:
         assert set(parts) == {"window"}
         return

@@ -38,5 +38,7 @@ def test_a_choice_of_keys_becomes_one_of_whole_blocks():
 
 
 def test_gpus_that_split_heads_each_keep_what_waits_for_a_blocks_key():
-    serving = costs.Serving(config=GLM, caches=5, total_parameters=0, gpu_bytes=1e9, ranks=3)
-    assert serving.sequence_bytes == 5 * costs.fixed_bytes(GLM, 2) > 0
+    model, tokens = costs.model(((GLM, 5),)), 40 * GLM.pooling + GLM.pooling - 1
+    serving = costs.Serving(model=model, total_parameters=0, gpu_bytes=1e9, ranks=3)
+    fixed = serving.held_bytes(tokens) - serving.token_bytes * tokens
+    assert fixed == 5 * costs.fixed_bytes(GLM, 2) > 0

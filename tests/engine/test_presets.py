@@ -231,10 +231,11 @@ def test_details_of_grouped_layers():
 
 def test_what_is_not_modelled_is_named():
     gaps = {key: preset.not_modelled for key, preset in PRESETS.items() if preset.not_modelled}
-    assert gaps["gpt-oss-20b"] == ("attention sinks", "alternating local and global layers")
+    assert gaps["gpt-oss-20b"] == ("attention sinks",)
     assert gaps["gpt-2"] == ("learned positions",)
     assert gaps["mistral-small-4-119b"] == ("query scale by position",)
-    assert {gap for row in gaps.values() for gap in row} == set(NOT_MODELLED)
+    told = {gap for row in gaps.values() for gap in row}
+    assert told == set(NOT_MODELLED) - {"alternating local and global layers"}  # of old links
     assert all(PRESETS[key].notes for key in gaps)
 
 
@@ -247,13 +248,27 @@ OF_KINDS = {  # as compress_ratios and linear_attn_config list them
 }
 
 
+OF_WINDOWS = {  # as layer_types list them, or every so many layers do
+    "gemma-2-9b": {"GQA": 21, "GQA, window": 21},
+    "gemma-2-27b": {"GQA": 23, "GQA, window": 23},
+    "gemma-3-4b": {"GQA": 5, "GQA, window": 29},
+    "gemma-3-27b": {"GQA": 10, "GQA, window": 52},
+    "gpt-oss-20b": {"GQA": 12, "GQA, window": 12},
+    "gpt-oss-120b": {"GQA": 18, "GQA, window": 18},
+}
+
+
+def windowed(config) -> str:
+    return ", window" if vars(config).get("sliding_window") else ""
+
+
 def test_kinds_of_layers_beside_the_first():
     mixed = {key: one for key, one in PRESETS.items() if one.beside}
     found = {
-        key: {mechanisms.of(config).kind(config): n for config, n in one.kinds}
+        key: {mechanisms.of(config).kind(config) + windowed(config): n for config, n in one.kinds}
         for key, one in mixed.items()
     }
-    assert found == OF_KINDS
+    assert found == OF_KINDS | OF_WINDOWS
     for one in mixed.values():
         assert one.n_attentions == one.n_layers
         assert one.beside_of(one.kind) is None

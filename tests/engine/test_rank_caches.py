@@ -1,14 +1,14 @@
 """The caches of several GPUs: the bytes of caches that layers of only their heads fill."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 import torch
 
-from mla_engine import GroupedConfig, LatentConfig, mechanisms
+from mla_engine import GroupedConfig, LatentConfig, costs, mechanisms
 from mla_engine.costs import Serving, rank_cache_elements
-from tests.engine.kinds import DSA, GLM, KDA, OF_DELTA, OF_POOLED, SWA
+from mla_engine.model_caches import Layer, Model, Storage
+from tests.engine.kinds import DSA, GLM, KDA, OF_DELTA, OF_POOLED
 from tests.engine.samples import hidden
 
 pytestmark = pytest.mark.usefixtures("unmeasured")
@@ -23,7 +23,7 @@ CONFIGS = {
     **OF_POOLED,
     **OF_DELTA,
 }
-WIDTHS = {torch.float32: 4, torch.bfloat16: 2}
+WIDTHS = {torch.float32: "fp32", torch.bfloat16: "bf16"}
 
 
 def shares(heads: int, ranks: int) -> list[range]:
@@ -48,42 +48,37 @@ def _used(cache, tensor) -> int:
     return cache.length if cache.grows_evenly and not cache.fixed else tensor.shape[1]
 
 
+def alone(config, caches: int, ranks: int, usual: str = "bf16") -> Serving:
+    """A model of such layers without its weights; what waits is stored as all else."""
+    storage = Storage(usual, of_part={"conv": usual, "buffer": usual})
+    model = costs.model(((config, caches),))
+    return Serving(model=model, total_parameters=0, gpu_bytes=1e9, ranks=ranks, storage=storage)
+
+
 @pytest.mark.parametrize("dtype", WIDTHS, ids=str)
 @pytest.mark.parametrize("tokens", [0, 1, 4, 11])
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_the_fullest_gpu_holds_what_the_caches_of_its_heads_hold(config, tokens, dtype):
     for ranks in range(1, config.n_heads + 1):
-        on = Serving(
-            config=config,
-            caches=3,
-            total_parameters=0,
-            gpu_bytes=1e9,
-            ranks=ranks,
-            cache_bytes=WIDTHS[dtype],
-        )
         held = [filled(config, heads, tokens, dtype) for heads in shares(config.n_heads, ranks)]
-        assert on.held_bytes(tokens, batch=2) == 2 * 3 * max(held)
+        assert alone(config, 3, ranks, WIDTHS[dtype]).held_bytes(tokens, batch=2) == 6 * max(held)
 
 
 @pytest.mark.parametrize("config", OF_POOLED.values(), ids=OF_POOLED)
 def test_one_vector_for_all_heads_is_whole_on_every_gpu(config):
-    sharing = {"config": config, "caches": 1, "total_parameters": 0, "gpu_bytes": 1e9}
-    alone, four = (Serving(**sharing, ranks=ranks) for ranks in (1, 4))
-    assert four.held_bytes(23) == alone.held_bytes(23) > 0
-    assert four.sequence_bytes == alone.sequence_bytes > 0
-    assert four.token_bytes == alone.token_bytes
+    one, four = (alone(config, 1, ranks) for ranks in (1, 4))
+    assert four.held_bytes(23) == one.held_bytes(23) > 0
+    assert four.token_bytes == one.token_bytes
 
 
 def test_states_go_with_their_heads():
-    sharing = {"config": KDA, "caches": 1, "total_parameters": 0, "gpu_bytes": 1e9}
-    alone, three = (Serving(**sharing, ranks=ranks) for ranks in (1, 3))
-    assert 3 * three.held_bytes(23) == alone.held_bytes(23) > 0
+    one, three = (alone(KDA, 1, ranks) for ranks in (1, 3))
+    assert 3 * three.held_bytes(23) == one.held_bytes(23) > 0
     assert rank_cache_elements(KDA, 3) == 0
 
 
 def test_a_cache_that_is_empty_leaves_room_for_any_number_of_sequences():
-    """A window of one token keeps no earlier one."""
-    config = replace(SWA, window=1)
-    on = Serving(config=config, caches=1, total_parameters=0, gpu_bytes=1.0)
+    nothing = Model(model_type=None, layers=(Layer("none"),), max_context=None, n_heads=1)
+    on = Serving(model=nothing, total_parameters=0, gpu_bytes=1.0)
     assert on.held_bytes(100) == 0
     assert on.largest_batch(100) == on.longest_context() == 2**50

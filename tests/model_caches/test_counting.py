@@ -130,7 +130,8 @@ def test_the_longest_context_fits_and_one_token_more_does_not(config: dict, room
     model = read(config)
     longest = Placing(model=model, storage=BF16, batch=1).longest_context(room)
     most = [sum(_most(layer, n) for layer in model.layers) for n in (longest, longest + 128)]
-    assert most[0] <= room < most[1]
+    assert longest == 0 or most[0] <= room  # a state is there before the first token
+    assert room < most[1]
 
 
 def _most(layer: Layer, context: int) -> Fraction:

@@ -3,7 +3,6 @@
 import pytest
 
 from mla_engine import costs
-from mla_engine.costs import Serving
 from mla_engine.model_caches import MODELS, Plan, Storage, read
 from mla_engine.presets import PRESETS
 from tests.model_caches.published import KIMI_K3, LLAMA_3_70B, V3
@@ -31,15 +30,14 @@ def test_what_is_not_told_is_not_counted():
     "key", ["deepseek-v3", "llama-3-70b", "glm-5", "kimi-k3", "deepseek-v4-flash"]
 )
 @pytest.mark.parametrize("ranks", [1, 8])
-def test_a_plan_puts_on_each_gpu_the_weights_that_serving_does(key: str, ranks: int):
+def test_a_plan_puts_on_each_gpu_its_share_of_the_layers_weights(key: str, ranks: int):
     preset, total = PRESETS[key], MODELS[key].parameters
     model = {"model": MODELS[key].model(), "storage": Storage(), "parameters": total}
-    serving = {"config": preset.config, "caches": preset.n_caches, "beside": preset.beside}
-    serving |= {"total_parameters": total, "gpu_bytes": 141e9}
-    for attention, data in (("tensor", 1), ("data", ranks)):
-        on = Serving(**serving, ranks=ranks, attention=attention)
-        plan = Plan(**model, gpus=ranks, data=data, context=1)
-        assert float(plan.rank_weight_bytes) == pytest.approx(on.rank_weight_bytes, rel=1e-4)
+    of_layers = sum(n * costs.parameters(config) for config, n in preset.kinds)
+    for copies in (1, ranks):
+        plan = Plan(**model, gpus=ranks, data=copies, context=1)
+        each = 2 * (of_layers * copies + total - of_layers) / ranks
+        assert float(plan.rank_weight_bytes) == pytest.approx(each, rel=1e-4)
 
 
 def test_a_group_of_several_gpus_splits_its_attention():

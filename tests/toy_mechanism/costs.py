@@ -3,6 +3,7 @@
 from mla_engine.toy.config import TiedConfig
 
 from mla_engine.closed_forms import Costs, Formula, Heads, Shapes, Sizes
+from mla_engine.model_caches.parts import Layer, Part
 
 
 def weights(config: TiedConfig, heads: Heads) -> dict[str, int]:
@@ -10,9 +11,10 @@ def weights(config: TiedConfig, heads: Heads) -> dict[str, int]:
     return dict.fromkeys(("W_Q", "W_KV", "W_O"), len(heads) * config.d_head * config.d_model)
 
 
-def cache_elements(config: TiedConfig, _cache: str, heads: Heads) -> int:
+def kept(config: TiedConfig, _cache: str, heads: Heads) -> Layer:
     """One vector a head: h k."""
-    return len(heads) * config.d_head
+    one = Part(name="key", numbers=len(heads) * config.d_head, heads=len(heads))
+    return Layer("mha", (one,))
 
 
 def products(config: TiedConfig, _form: str, _cache: str, heads: Heads, sizes: Sizes) -> Shapes:
@@ -34,7 +36,7 @@ def _own_cache(config: TiedConfig) -> int:
 
 COSTS = Costs(
     weights=weights,
-    cache_elements=cache_elements,
+    kept=kept,
     written=lambda config: f"{config.n_heads} × {config.d_head}",
     products=products,
     formulas=(

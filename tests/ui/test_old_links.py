@@ -9,6 +9,7 @@ cache page with the link's model where it names one, and with as many sequences 
 One statement more is decided, so the claims page counts otherwise (test_claims has its numbers).
 The pages of values begin with a trained model, so here their links name the model of then.
 A text may have more made-up words than the most of then, so a link to more has that many here.
+A step of a layer with a window reads no more than that (compute: Gemma-2-9B and Mistral-7B).
 No context goes beyond the length that a model was published for. Where a title says more or
 something else (maps: what the heads look at; decode: that its numbers are float32), its numbers are
 the new ones. DeepSeek-V3.2 opens as the sparse model that it is, A.X-K1 with its whole context, and

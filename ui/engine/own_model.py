@@ -1,6 +1,7 @@
 """A model of the reader's own: by the name of a repository, by a config.json, or of typed sizes."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -118,7 +119,7 @@ def key_of_sizes(shown: Model, variant: str) -> str:
     every = map(shown.config, (variant_of(shown.preset), SMALL_VARIANT))
     kept = next((one for one in every if _keeps(one, variant, wanted)), wanted)
     name = _named(shown, variant, own)
-    found = given_preset(kept, name=name, **_told(shown.preset))
+    found = given_preset(kept, name=name, **_told(shown.preset, kept))
     check_shown(found)
     return found.key
 
@@ -128,12 +129,18 @@ def _keeps(config: AttentionConfig, variant: str, wanted: AttentionConfig) -> bo
     return built(config, mechanisms.sizes_of(config), variant) == wanted
 
 
-def _told(preset: str) -> dict[str, Any]:
-    """Return what a preset says of its model beside one layer."""
+def _told(preset: str, kept: AttentionConfig) -> dict[str, Any]:
+    """Return what a preset says of its model beside one layer, whose windows others have."""
     if not has_preset(preset):
         return {}
     found = preset_of(preset)
     told = {"n_layers": found.n_layers, "n_caches": found.n_caches or found.n_layers}
+    windows = [(vars(one), n) for one, n in found.beside if type(one) is type(kept)]
+    told["beside"] = tuple(
+        (replace(kept, sliding_window=own["sliding_window"]), n)
+        for own, n in windows
+        if "sliding_window" in own
+    )
     return told | {"max_context": found.max_context, "not_modelled": found.not_modelled}
 
 

@@ -50,7 +50,7 @@ ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine.language_model.retrofit": {"Retrofit"},
     "mla_engine.language_model.sparse": {"RULES", "Sparse", "answered"},
     "mla_engine.language_model.study": {"Spread", "differ"},
-    "mla_engine.model_caches": {"MODELS", "Plan", "Storage", "storage"},
+    "mla_engine.model_caches": {"MODELS", "Placing", "Plan", "Storage", "storage"},
     "mla_engine.model_caches.levers": {"levers"},
     "mla_engine.model_caches.sources": {"find"},
     "mla_engine.pooled.reading": {"columns", "given"},
@@ -133,11 +133,16 @@ def config(value: object, preset: str = "") -> Code:
 
 def kinds(value: Kinds, preset: str = "") -> Code:
     """Return kinds of attention with their numbers: a published model's, or written out."""
-    if value and preset in PRESETS:
-        own = {"kinds": PRESETS[preset].kinds, "beside": PRESETS[preset].beside}
-        if name := next((n for n, one in own.items() if one == value), ""):
-            return Code(f"PRESETS[{literal(preset)}].{name}")
+    if value and preset in PRESETS and PRESETS[preset].kinds == value:
+        return Code(f"PRESETS[{literal(preset)}].kinds")
     return listed(tuple(Code(f"({config(one, preset)}, {n})") for one, n in value))
+
+
+def counted(value: Kinds, preset: str = "") -> Code:
+    """Return what layers of these kinds keep: a published model's, or counted by its kinds."""
+    if preset in PRESETS and PRESETS[preset].kinds == value:
+        return Code(f"PRESETS[{literal(preset)}].model")
+    return _wrapped("costs.model", [kinds(value, preset)])
 
 
 def call(value: object) -> Code:

@@ -93,15 +93,24 @@ def assumed(model: Model, latent: LatentConfig) -> str:
     if model.trained is not None or "d_latent_kv" in vars(model.base):
         return ""
     key = "assumed" if latent.d_latent_kv == PROPORTION * latent.d_head else "assumed_sizes"
-    return t(f"ways.{key}", latent=count(latent.d_latent_kv), rope=latent.d_rope)
+    said = [t(f"ways.{key}", latent=count(latent.d_latent_kv), rope=latent.d_rope)]
+    if window := vars(model.base).get("sliding_window"):
+        said.append(t("ways.window", window=count(window)))
+    return texts.sentences(said)
+
+
+def kind_of(config: AttentionConfig) -> str:
+    """Return the name of a kind of attention, such as "MLA", with its window if it has one."""
+    name = variant_name(mechanisms.of(config).variant(config).code)
+    window = vars(config).get("sliding_window")
+    return t("common.of_window", kind=name, window=count(window)) if window else name
 
 
 def other_layers(key: str) -> list[str]:
     """Return a sentence on a model's other layers, and one on what is not modelled of it."""
     preset, said = preset_of(key), []
     if preset.beside:
-        codes = [(mechanisms.of(config).variant(config).code, n) for config, n in preset.kinds]
-        each = texts.listed(f"{count(n)}{TIED}×{TIED}{variant_name(code)}" for code, n in codes)
+        each = texts.listed(f"{count(n)}{TIED}×{TIED}{kind_of(one)}" for one, n in preset.kinds)
         said.append(t("common.kinds", name=preset.name, each=each))
     if preset.not_modelled:
         gaps = [t(f"common.gap_{gap.replace(' ', '_')}") for gap in preset.not_modelled]

@@ -504,7 +504,7 @@ def test_what_came_after_mla_is_set_against_it_over_the_context(opened, code):
     number, line = lead(at)
     assert number == flop(its(8192))
     held = {
-        "csa": 127 * 384 + 2048 * 64 + 512 * 384, "hca": 127 * 384 + 64 * 384,
+        "csa": 128 * 384 + 2048 * 64 + 512 * 384, "hca": 128 * 384 + 64 * 384,
         "kda": 64 * (2 * 96 * 160 + 3 * 352), "block_dsa": 2048 * 384 + 2048 * 64,
     }[code]  # fmt: skip
     dense_read = tied_size(2 * 8192 * (384 + 32))

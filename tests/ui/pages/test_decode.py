@@ -86,10 +86,10 @@ class Kept:
     cache: str = "kv"
 
     def held_bytes(self, tokens: int) -> int:
-        """By hand: two tokens of the window, entries, what waits of c and z; state and tails."""
+        """By hand: three tokens of the window, entries, what waits of c and z; state and tails."""
         by_code = {
-            "csa": 2 * 20 + tokens // 2 * (20 + 8) + 2 * (tokens % 2 * 2 + 2) * (20 + 8),
-            "hca": 2 * 20 + tokens // 4 * 20 + 2 * (tokens % 4) * 20,
+            "csa": 3 * 20 + tokens // 2 * (20 + 8) + 2 * (tokens % 2 * 2 + 2) * (20 + 8),
+            "hca": 3 * 20 + tokens // 4 * 20 + 2 * (tokens % 4) * 20,
             "kda": 6 * (8 * 10 + 3 * (8 + 8 + 10)),
             "block_dsa": tokens * 20 + tokens // 2 * 8 + tokens % 2 * 2 * 8,
         }
@@ -100,7 +100,7 @@ class Kept:
         """Return the bytes a step reads: cached, and made from that, for every token."""
         entries = {"csa": 9 * 8 + 2 * 20, "hca": 4 * 20}  # all index keys, the chosen entries
         if self.code in entries:
-            return 4 * (2 * 20 + entries[self.code])
+            return 4 * (3 * 20 + entries[self.code])
         if self.code == "kda":
             return self.held_bytes(CONTEXT)
         if self.code == "dsa":  # every index key, and the latents of four tokens
@@ -296,14 +296,14 @@ def test_blocks_are_as_wide_as_the_bytes_of_their_tokens(shown):
 
 @pytest.mark.parametrize("variant", ["csa", "hca", "kda"])
 def test_the_strip_says_which_tokens_a_cache_keeps_as_what(seen, variant):
-    """Spans by hand: the last two tokens, full blocks, and the block that is not full."""
+    """Spans by hand: the last three tokens, full blocks, and the block that is not full."""
     way = next(one for one in WAYS.values() if one.code == variant)
     strip = component(seen(PAGE, **LINK, variant=variant).at, "growing")["strip"]
     lines = {line["kind"]: line for line in strip["lines"]}
     after, block = range(17, 49), {"csa": 2, "hca": 4}.get(variant, 0)
     if block:
         ahead = block if variant == "csa" else 0  # the last full block enters the next entry, too
-        assert [tuple(s) for s in lines["window"]["spans"]] == [(n - 2, n) for n in after]
+        assert [tuple(s) for s in lines["window"]["spans"]] == [(n - 3, n) for n in after]
         full = [n // block * block for n in after]
         assert [tuple(s) for s in lines["entries"]["spans"]] == [(0, end) for end in full]
         waits = [(end - ahead, n) for end, n in zip(full, after, strict=True)]
@@ -393,7 +393,7 @@ def test_the_lead_of_entries_and_of_a_state_is_what_their_caches_hold(seen):
     assert lead(at)[0] == csa == at.main.table[0].value.loc["CSA, chosen entries", "Held"]
     assert statement(at) == (
         f"{name}: after 19 tokens CSA holds {csa} per layer in float32: an entry for every 2 "
-        f"tokens (9 so far), the last 2 tokens, and what waits to be pooled; MLA {mla}"
+        f"tokens (9 so far), the last 3 tokens, and what waits to be pooled; MLA {mla}"
     )
     each, of_mla = tied_size((20 + 8) * 4 / 2), tied_size(24 * 4)
     said = f"a token adds **{each}** on average, with MLA {of_mla}, "

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS, costs
 from mla_engine.costs import GPUS
+from mla_engine.given_preset import given_preset
 from mla_engine.presets import NOT_MODELLED
 from tests.ui.pages.kv_cache import context, formula, layouts, memory, parallel
 from tests.ui.pages.kv_cache.side import DTYPES, GAPS, Side, sides
@@ -103,8 +104,8 @@ def captions(topic: str, both: tuple[Side, Side]) -> Iterator[str]:
         )
     elif topic == "context":
         yield (
-            "There are no dots because the engine keeps no cache of this type. The lines count the "
-            "numbers alone, without the scales that such formats add and without parts kept in a "
+            "There are no dots because the engine keeps no cache of this type. The lines count "
+            "what serving engines store: with the scales of such formats, and some parts in a "
             "wider type."
         )
 
@@ -198,7 +199,19 @@ def test_a_topics_controls_change_what_they_say(
     shows(at, topic, link, downloads)
 
 
+# A link from before windows were counted: every layer is taken for a global one.
+OLD = given_preset(
+    PRESETS["gemma-3-27b"].config,
+    name="old",
+    n_layers=62,
+    n_caches=62,
+    max_context=8192,
+    not_modelled=("alternating local and global layers",),
+).key
 PAIRS = [
+    {"kv_left": OLD, "kv_right": "kimi-k2", "kv_context": "4096"},
+    {"kv_left": OLD, "kv_right": "gpt-oss-120b"},
+    {"kv_left": "gemma-3-27b", "kv_right": "mistral-7b-v0.1"},
     {"kv_left": "gemma-2-9b", "kv_right": "kimi-linear-48b-a3b", "kv_layers": "42"},
     {"kv_left": "gpt-oss-20b", "kv_right": "longcat-flash-chat", "kv_context": "65536"},
     {"kv_left": "falcon-7b", "kv_right": "glm-5", "kv_groups": "32"},
@@ -274,14 +287,14 @@ def test_a_refused_model_leaves_the_other_alive(
 
 
 SHOWN = {
-    "context": ["held_bytes", "cache_elements", "Cache.with_zeros"],
+    "context": ["kept", "Placing.held_bytes", "Cache.with_zeros"],
     "memory": [
-        "Serving.free_bytes", "Serving.token_bytes", "Serving.rank_weight_bytes",
+        "Serving.free_bytes", "Serving.rank_weight_bytes",
         "Serving.held_bytes", "Serving.longest_context", "Serving.largest_batch",
     ],
-    "layouts": ["layouts", "kept_rows"],
-    "parallel": ["rank_cache_elements", "Serving.rank_sequences", "Serving.held_bytes"],
-    "formula": ["formulas", "over_held", "held_bytes"],
+    "layouts": ["layouts", "kept"],
+    "parallel": ["kept", "Serving.rank_sequences", "Serving.held_bytes"],
+    "formula": ["formulas", "Placing.held_bytes"],
 }  # fmt: skip
 
 

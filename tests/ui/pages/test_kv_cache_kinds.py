@@ -114,7 +114,7 @@ def test_a_window_is_not_divided_by_the_heads_and_a_state_is(opened: Opened) -> 
     """By hand: on each of 8 GPUs all of CSA's window and entries, and 12 of KDA's 96 heads."""
     link = {"kv_left": CSA_KEY, "kv_right": KDA_KEY, "kv_context": "1024", "kv_sequences": "1"}
     left, right = charts(opened(PAGE, kv_view="parallel", **link))
-    kept = 127 * 512 + (1024 // 4 + 2 * 4) * (512 + 128)
+    kept = 128 * 512 + (1024 // 4 + 2 * 4) * (512 + 128)
     own = left.values(left.trace("CSA ★"), "y") * 2**30
     assert list(own) == pytest.approx([21 * 2 * kept] * 7)
     states = right.values(right.trace("KDA ★"), "y") * 2**30

@@ -71,7 +71,7 @@ def test_entries_grow_by_their_share_of_a_token(
     assert blocks["kv_E"]["size"] == f"8/{per} × 44 = {8 * 44 // per} numbers"
     assert blocks["kv_E"]["meaning"].endswith(f"; one stands for {per} tokens")
     assert blocks["kv_E"]["kept"] == f"Kept in the cache: {44 // per} numbers a token."
-    said = "Kept in the cache for the last 2 tokens alone: 44 numbers each."
+    said = "Kept in the cache for the last 3 tokens alone: 44 numbers each."
     assert blocks["kv_T"]["kept"] == said
     marked = {code for code, block in blocks.items() if block["cached"]}
     assert marked - {"k_E"} == {"kv_T", "kv_E"}

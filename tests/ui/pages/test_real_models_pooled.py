@@ -141,7 +141,7 @@ def test_the_bytes_that_a_cache_holds_are_counted_by_hand(shown, layer):
     (said,) = (line for line in prose(shown()) if line.startswith("After this text of 24 tokens"))
     kind, pools = LAYERS[layer[0]]
     width, index, series = 24, 12 if kind == "CSA" else 0, 2 if kind == "CSA" else 1
-    window = (WINDOW - 1) * width
+    window = WINDOW * width
     rest = TOKENS % pools if pools else 0
     ahead = pools if kind == "CSA" else 0  # the last block goes into the next entry, too
     waiting = 2 * (width + index) * (rest * series + ahead)

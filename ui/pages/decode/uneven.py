@@ -46,7 +46,7 @@ def grows(view: View) -> str:
     window = vars(view.ways[code].config).get("window")
     if window is None:
         return t("decode.grows_blocks", **values)
-    return t("decode.grows", window=count(window - 1), **values)
+    return t("decode.grows", window=count(window), **values)
 
 
 def _outgrown(view: View) -> int:

@@ -10,16 +10,17 @@ from mla_engine import PRESETS, costs, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.costs import Serving
 from mla_engine.figures import cache_growth
-from ui.pages.kv_cache.scene import WIDTH_OF_STATES, Scene, kind_of
+from ui.pages.kv_cache.scene import WIDTH_OF_STATES, Scene
 from ui.pages.kv_cache.view import View, kv_heads, most_caches
 from ui.parts import prose, snippet
 from ui.parts.charts import Drawing, growth_words
 from ui.parts.control import control
+from ui.parts.ways import kind_of
 from ui.settings import state
 from ui.settings.sizes import LENGTHS, longest
 from ui.words import numbers
 from ui.words.numbers import TIED, amount, count
-from ui.words.text import listed, t
+from ui.words.text import listed, parted, t
 
 Curves = Callable[[View, Scene], Mapping[str, np.ndarray]]
 """A topic's curves of one model: label -> bytes [place]."""
@@ -63,13 +64,9 @@ def curves_of(view: View, scene: Scene, serving: Callable[[str], Serving]) -> di
 
 
 def whole_model(scene: Scene) -> dict[str, object]:
-    """Return the kinds of a model's layers, each with its number, as a snippet has them."""
-    (_, caches), *others = scene.kinds(scene.own, whole=True)
-    return {
-        "config": snippet.config(scene.preset.config, scene.key),
-        "caches": caches,
-        "others": snippet.kinds(tuple(others), scene.key),
-    }
+    """Return what the layers of a model keep, and in which type, as a snippet has them."""
+    kinds = scene.kinds(scene.own, whole=True)
+    return {"model": snippet.counted(kinds, scene.key), "type": scene.dtype}
 
 
 def growth(
@@ -126,14 +123,19 @@ def shown(view: View, n_bytes: float) -> str:
     return numbers.tied_size(n_bytes, binary=view.unit == "GiB")
 
 
-def numbers_of(config: AttentionConfig) -> str:
-    """Write the numbers per token and layer as a sum, g x (k + v) or c + r, and what is fixed."""
+def numbers_of(config: AttentionConfig, *, bound: bool = True) -> str:
+    """Write the numbers per token and layer, g x (k + v) or c + r, and the window that bounds them.
+
+    `bound` is False where the window is told beside it.
+    """
     width = WIDTH_OF_STATES
     numbers, fixed = costs.cache_elements(config), costs.fixed_bytes(config, width) / width
     if not numbers:
         return t("kv_cache.numbers_state", fixed=count(fixed))
     parts, total = mechanisms.of(config).costs.written(config), amount(numbers)
     written = f"{parts} = {total}" if parts != total else total
+    if bound and (window := vars(config).get("sliding_window")):
+        return t("kv_cache.numbers_window", numbers=written, window=count(window))
     return t("kv_cache.numbers_most", numbers=written, fixed=count(fixed)) if fixed else written
 
 
@@ -165,15 +167,15 @@ def _published(view: View, scene: Scene) -> list[str]:
         caches, layers = count(preset.n_attentions), count(preset.n_layers)
         key = "caches_differ" if scene.grows else "states_differ"
         said.append(t(f"kv_cache.{key}", caches=caches, layers=layers))
-    if window(scene):
-        said.append(t("kv_cache.window", window=count(window(scene))))
+    if scene.windows:
+        said.append(t("kv_cache.window", window=parted(map(count, scene.windows))))
     return said
 
 
 def _kinds(scene: Scene) -> str:
     """Name the kinds of the model's layers, or the one that so many of them are counted as."""
     kind = kind_of(scene.preset.config)
-    if scene.layers and not scene.first:
+    if not (scene.mixed or scene.first):
         return t("kv_cache.counted_as", layers=count(scene.n_caches), kind=kind)
     each = [f"{count(n)}{TIED}×{TIED}{kind_of(config)}" for config, n in scene.preset.kinds]
     if scene.first:
@@ -185,11 +187,6 @@ def _kinds(scene: Scene) -> str:
 def beyond(scene: Scene) -> str:
     """Tell the greatest length that the model was published for."""
     return t("kv_cache.beyond", most=count(scene.preset.max_context))
-
-
-def window(scene: Scene) -> int | None:
-    """Return the tokens that a layer of the model looks back, None for all of them."""
-    return getattr(scene.preset.config, "sliding_window", None)
 
 
 def notes(view: View, scene: Scene) -> str:

@@ -6,14 +6,16 @@ import streamlit as st
 from mla_engine import costs
 from mla_engine.cache import Cache
 from mla_engine.lazy import LazyModule
+from mla_engine.model_caches import Placing
 from ui.engine import shared_cache
-from ui.pages.kv_cache.common import curves_of, growth, limitations, numbers_of, shown, window
+from ui.pages.kv_cache.common import curves_of, growth, limitations, numbers_of, shown
 from ui.pages.kv_cache.layouts import mla_compared, rows_in_words
-from ui.pages.kv_cache.scene import Scene, kind_of
+from ui.pages.kv_cache.scene import Scene, type_label
 from ui.pages.kv_cache.view import View
 from ui.parts import charts, prose
 from ui.parts.questions import Question, decades, tokens
-from ui.parts.snippet import kinds
+from ui.parts.snippet import counted
+from ui.parts.ways import kind_of
 from ui.settings.page import Functions, Recipe
 from ui.settings.sizes import CONTEXTS
 from ui.words.numbers import amount, count, mixed, times
@@ -50,9 +52,9 @@ def lead(view: View) -> tuple[str, str]:
 
 
 def _keeps(view: View, scene: Scene) -> str:
-    """The verb: an upper bound where windows forget, conditional beyond the published length."""
+    """The verb: an upper bound of old links, conditional beyond the published length."""
     preset = scene.preset
-    bound = window(scene) or "alternating local and global layers" in preset.not_modelled
+    bound = "alternating local and global layers" in preset.not_modelled
     beyond = preset.max_context and view.context > preset.max_context
     key = ("would_keep" if beyond else "keeps") + ("_at_most" if bound else "")
     return t(f"kv_cache.verb_{key}")
@@ -127,14 +129,20 @@ def _product(view: View, scene: Scene) -> str:
     values = {"caches": count(scene.n_caches), "tokens": tokens, "batch": batch, "bytes": held}
     if scene.mixed:
         each = (
-            t("kv_cache.of_kind", n=count(n), kind=kind_of(one), numbers=numbers_of(one))
+            t(
+                "kv_cache.of_kind",
+                n=count(n),
+                kind=kind_of(one),
+                numbers=numbers_of(one, bound=False),
+            )
             for one, n in scene.kinds(scene.own)
         )
-        return t("kv_cache.product_kinds", each=parted(each), width=scene.width, **values)
-    if scene.uneven:
-        rows = rows_in_words(scene.rows(scene.own, view.context))
-        each = shown(view, costs.held_bytes(scene.ways[scene.own], view.context, scene.width))
-        return t("kv_cache.product_rows", rows=rows, each=each, **values)
+        kind = type_label(scene.dtype)
+        return t("kv_cache.product_kinds", each=parted(each), type=kind, **values)
+    if not scene.each_token:
+        found = scene.rows(scene.own, view.context)
+        each = shown(view, sum(row.n_bytes for row in found.values()))
+        return t("kv_cache.product_rows", rows=rows_in_words(found), each=each, **values)
     numbers = amount(costs.cache_elements(scene.ways[scene.own]))
     return t("kv_cache.product", numbers=numbers, width=scene.width, **values)
 
@@ -212,15 +220,16 @@ def question(view: View) -> Question | None:
 def code(view: View) -> Functions:
     """Return the functions of the engine that ran, with what fills the caches behind the dots."""
     filled = (Cache.with_zeros,) if view.scenes[0].has_points else ()
-    return costs.held_bytes, costs.cache_elements, *filled
+    return costs.kept, Placing.held_bytes, *filled
 
 
 def snippet(view: View) -> Recipe:
     """Return the snippet that makes the headline's numbers."""
     scene = view.scenes[0]
     return "context", {
-        "kinds": kinds(scene.kinds(scene.own), scene.key),
+        "model": counted(scene.kinds(scene.own), scene.key),
+        "mha": counted(scene.kinds("mha"), scene.key),
         "tokens": view.context,
         "batch": scene.batch,
-        "width": scene.width,
+        "type": scene.dtype,
     }

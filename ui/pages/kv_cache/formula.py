@@ -6,6 +6,7 @@ import streamlit as st
 from mla_engine import costs
 from mla_engine.costs import Formula
 from mla_engine.lazy import LazyModule
+from mla_engine.model_caches import Placing
 from ui.engine import shared_cache
 from ui.pages.kv_cache.common import growth, limitations, numbers_of, shown
 from ui.pages.kv_cache.scene import Scene
@@ -39,7 +40,7 @@ def _held(scene: Scene, formula: Formula, tokens: int) -> float:
 def _off(view: View, scene: Scene, formula: Formula) -> float:
     if formula.code == RIGHT:
         return 1
-    return costs.over_held(formula, scene.preset.config, view.context, scene.width)
+    return _held(scene, formula, view.context) / scene.held_bytes(scene.own, view.context)
 
 
 def title(_view: View) -> str:
@@ -181,7 +182,7 @@ def data(view: View) -> "pd.DataFrame":
 
 def code(_view: View) -> Functions:
     """Return the functions of the engine that ran."""
-    return costs.formulas, costs.over_held, costs.held_bytes
+    return costs.formulas, Placing.held_bytes
 
 
 def snippet(view: View) -> Recipe:
@@ -193,4 +194,5 @@ def snippet(view: View) -> Recipe:
         "caches": scene.n_caches,
         "batch": scene.batch,
         "width": scene.width,
+        "type": scene.dtype,
     }

@@ -44,6 +44,7 @@ ROW, ENTRY, AXIS = 40, 24, 110  # pixels of a bar, of an entry on a phone, and o
 Caches = Mapping[str, Mapping[str, Amount]]
 """Label -> kind of row -> what a layer keeps of it."""
 LATENTS = ("copy", "latent")
+GROUPED = "mha", "gqa", "own", "mqa"
 
 
 def _layouts(scene: Scene) -> dict[str, dict[str, float]]:
@@ -125,6 +126,7 @@ def _short(layout: str) -> str:
 def _table(view: View, scene: Scene) -> "pd.DataFrame":
     kept = _totals(scene)
     held = {layout: scene.bytes_of(numbers, view.context) for layout, numbers in kept.items()}
+    held["latent"] = _held(scene, scene.rows(scene.latents, view.context))
     found = {
         _short(layout): (
             size(held[layout]),
@@ -178,14 +180,18 @@ def _stacked(
 def _caches(view: View, scene: Scene) -> Caches:
     """The model's own cache, MLA's and MHA's; beside even ones those that came after them."""
     if not scene.uneven:
-        every = {way: scene.rows(way, view.context) for way in scene.ways}
-        return {scene.label(way): rows for way, rows in every.items() if rows}
+        return {scene.label(way): scene.rows(way, view.context) for way in _apart(scene)}
     mha = costs.layouts(scene.ways["mla"])["mha"]
     full = {kind: n * view.context for kind, n in mha.items() if n}
     return {
         scene.label("mha"): {kind: Amount(n, n * scene.width) for kind, n in full.items()},
         **{scene.label(way): scene.rows(way, view.context) for way in ("mla", scene.own)},
     }
+
+
+def _apart(scene: Scene) -> list[str]:
+    """Return the ways that do not keep keys and values in full."""
+    return [way for way in scene.ways if way not in GROUPED]
 
 
 def _by_kind(rows: Mapping[str, Amount]) -> dict[str, float]:
@@ -301,7 +307,8 @@ def _rows(view: View, scene: Scene) -> list[dict[str, object]]:
         for layout, parts in _layouts(scene).items()
     }
     held = {layout: sum(parts.values()) * scene.width for layout, parts in laid_out.items()}
-    for way in scene.ways:
+    held["latent"] = sum(row.n_bytes for row in scene.rows(scene.latents, view.context).values())
+    for way in _apart(scene):
         if way != scene.latents and (kept := scene.rows(way, view.context)):
             laid_out[way] = {kind: row.numbers for kind, row in kept.items()}
             held[way] = sum(row.n_bytes for row in kept.values())
@@ -321,7 +328,7 @@ def _rows(view: View, scene: Scene) -> list[dict[str, object]]:
 
 def code(_view: View) -> Functions:
     """Return the functions of the engine that ran."""
-    return costs.layouts, costs.kept_rows
+    return costs.layouts, costs.kept
 
 
 def snippet(view: View) -> Recipe:

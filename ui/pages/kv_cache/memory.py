@@ -234,7 +234,7 @@ def _row(view: View, scene: Scene, gpu: str) -> dict[str, object]:
 
 def code(_view: View) -> Functions:
     """Return the functions of the engine that ran."""
-    fits = Serving.free_bytes, Serving.token_bytes, Serving.rank_weight_bytes
+    fits = Serving.free_bytes, Serving.rank_weight_bytes
     made = Serving.held_bytes, Serving.longest_context, Serving.largest_batch
     return *(part.fget for part in fits), *made
 
@@ -248,7 +248,6 @@ def snippet(view: View) -> Recipe:
         "ranks": view.ranks,
         "attention": view.attention,
         "weight_width": WIDTHS[view.weights],
-        "cache_width": scene.width,
         "tokens": view.context,
         "batch": scene.batch,
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from mla_engine.costs import Serving, cache_elements, kept_parts, rank_cache_elements
+from mla_engine.costs import Serving, cache_elements, kept, kept_parts
 from mla_engine.lazy import LazyModule
 from mla_engine.studies.split_latents import cached_on_each_gpu
 from ui.engine import shared_cache
@@ -63,8 +63,8 @@ class Sharing:
         Raises:
             ValueError: more GPUs than heads to split.
         """
-        shared = {"ranks": ranks, "attention": self.attention, "cache": self.cache}
-        return self.scene.serving(self.way, whole=True, **shared)
+        shared = {"ranks": ranks, "attention": self.attention}
+        return self.scene.serving(self.way, whole=True, cache=self.cache, **shared)
 
     def held(self, ranks: int) -> float:
         """Bytes on the fullest of so many GPUs."""
@@ -235,7 +235,7 @@ def data(view: View) -> "pd.DataFrame":
 
 def code(_view: View) -> Functions:
     """Return the functions of the engine that ran."""
-    return rank_cache_elements, Serving.rank_sequences, Serving.held_bytes
+    return kept, Serving.rank_sequences, Serving.held_bytes
 
 
 def snippet(view: View) -> Recipe:
@@ -245,5 +245,4 @@ def snippet(view: View) -> Recipe:
         "context": view.context,
         "sequences": view.sequences,
         "ranks": view.ranks,
-        "cache_width": scene.width,
     }

@@ -4,19 +4,21 @@ There is one way for each kind of attention, with the model's own heads: the mod
 is of that kind, and else what the mechanism suggests, for MLA DeepSeek-V2's proportions.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
 
-from mla_engine import costs, mechanisms
+from mla_engine import closed_forms, costs, mechanisms
 from mla_engine.closed_forms import Amount
 from mla_engine.config import AttentionConfig
 from mla_engine.costs import Serving
+from mla_engine.model_caches import Model, Storage, numbers_per_token
 from mla_engine.model_caches.report import number
 from mla_engine.model_caches.storage import TYPES as OF_TYPES
 from mla_engine.presets import Preset
 from ui.engine import queue, shared_cache
+from ui.parts.ways import kind_of
 from ui.settings.parsers import preset_of
 from ui.settings.rooms import PAGES
 from ui.settings.sizes import divisors
@@ -36,11 +38,6 @@ ASSUMED = (
 )  # sizes that only some kinds of attention have
 SAID_KINDS = 2  # in the label of a model that has more: it names the first
 MEASURED = (64, 256, 1024)
-
-
-def kind_of(config: AttentionConfig) -> str:
-    """Return the name of a kind of attention, such as "MLA"."""
-    return variant_name(mechanisms.of(config).variant(config).code)
 
 
 def type_label(code: str) -> str:
@@ -84,6 +81,11 @@ class Scene:
         """Bytes of a number."""
         return WIDTHS[self.dtype]
 
+    @property
+    def storage(self) -> Storage:
+        """How the parts of a cache are stored."""
+        return Storage(self.dtype)
+
     @cached_property
     def gqa_heads(self) -> int:
         """The largest number of KV heads up to `kv_heads` that divides the model's heads."""
@@ -107,8 +109,9 @@ class Scene:
         of_kind = {every[code].kind: every[code] for code in reversed(PAGES["kv_cache"].variants)}
         first = sorted(of_kind.values(), key=lambda one: one.order)
         own = {one.code: self.preset.beside_of(one.kind) for one in first}
+        whole = whole_text(config)
         made = {
-            one.code: own[one.code] or one.config(sizes, config)
+            one.code: own[one.code] or one.config(sizes, whole)
             for one in first
             if not self.beside or one.code in self.beside
         }
@@ -131,14 +134,32 @@ class Scene:
         """Tell if some tokens add more than others to what the model keeps."""
         return bool(costs.kept_parts(self.preset.config, 1, self.width))
 
+    @cached_property
+    def windows(self) -> list[int]:
+        """The tokens that its counted layers look back at most, the shortest first."""
+        kinds = (vars(config).get("sliding_window") for config, _ in self.kinds(self.own))
+        return sorted({window for window in kinds if window})
+
     @property
     def grows(self) -> bool:
         """Tell if what the model keeps grows with the tokens."""
-        return bool(costs.cache_elements(self.preset.config))
+        return bool(self.numbers(self.own))
+
+    @property
+    def each_token(self) -> bool:
+        """Tell if each token adds as many numbers of the same width, so that they multiply."""
+        layer = costs.kept(self.ways[self.own])
+        stored = sum(self.storage.row_bytes(layer.kind, part) for part in layer.parts)
+        plain = stored == sum(part.numbers for part in layer.parts) * self.width
+        return plain and not self.uneven and not self.windows
 
     def rows(self, way: str, tokens: int) -> dict[str, Amount]:
         """Return what the cache of one layer and sequence keeps, by kind of row."""
-        return costs.kept_rows(self.ways[way], tokens, self.width)
+        layer = costs.kept(self.ways[way])
+        found = closed_forms.rows(
+            layer, tokens, lambda part: self.storage.row_bytes(layer.kind, part)
+        )
+        return {kind: Amount(n, number(n_bytes)) for kind, (n, n_bytes) in found.items()}
 
     def label(self, way: str) -> str:
         """The short name of a way in the reader's language; a star marks the model's own."""
@@ -162,7 +183,8 @@ class Scene:
         They are the model's own where all its layers are counted; else each layer keeps the same.
         `whole` counts them all, however many are chosen.
         """
-        if way == self.own and (whole or not self.layers) and not self.first:
+        every = whole or not 0 < self.layers < self.all_caches
+        if way == self.own and every and not self.first:
             return self.preset.kinds
         return ((self.ways[way], self.all_caches if whole else self.n_caches),)
 
@@ -171,30 +193,44 @@ class Scene:
         """Tell if several kinds of attention are counted as the model's own."""
         return len(self.kinds(self.own)) > 1
 
-    def serving(self, way: str, *, whole: bool = False, **gpus: object) -> Serving:
-        """Return the model with its cache kept in one way, on one GPU where nothing else is said.
+    def model(self, way: str, *, whole: bool = False, cache: str | None = None) -> Model:
+        """Return what is kept in one way: the model's own as its config.json says it.
 
         Args:
             way: a key of `ways`.
             whole: counts all layers, however many are chosen.
+            cache: of MLA, "kv" for keys and values in full.
+        """
+        kinds = self.kinds(way, whole=whole)
+        own = kinds == self.preset.kinds and cache is None
+        return self.preset.model if own else costs.model(kinds, cache)
+
+    def serving(
+        self, way: str, *, whole: bool = False, cache: str | None = None, **gpus: object
+    ) -> Serving:
+        """Return the model with its cache kept in one way, on one GPU where nothing else is said.
+
+        Args:
+            way: a key of `ways`.
+            whole: as `model`.
+            cache: as `model`.
             gpus: arguments of Serving; without its parameters the cache is counted without weights.
 
         Raises:
             ValueError: more GPUs than heads to split.
         """
-        (config, caches), *beside = self.kinds(way, whole=whole)
-        kinds = {"config": config, "caches": caches, "beside": tuple(beside)}
-        cache = {"cache_bytes": self.width, "total_parameters": 0, "gpu_bytes": 1}
-        return Serving(**kinds, **(cache | gpus))
+        model = self.model(way, whole=whole, cache=cache)
+        alone = {"storage": self.storage, "total_parameters": 0, "gpu_bytes": 1}
+        return Serving(model=model, **(alone | gpus))
 
     def held_bytes(self, way: str, tokens: int) -> float:
         """Bytes kept of `tokens` tokens, by the closed form."""
         return self.serving(way).held_bytes(tokens, self.batch)
 
     def numbers(self, way: str) -> float:
-        """Numbers kept of each further token, on average over the layers."""
-        total = sum(n * costs.cache_elements(one) for one, n in self.kinds(way))
-        return total / self.n_caches if total % self.n_caches else total // self.n_caches
+        """Numbers that each further token adds for good, on average over the layers."""
+        layers = self.model(way).groups.items()
+        return number(sum(n * numbers_per_token(one) for one, n in layers) / self.n_caches)
 
     def bytes_of(self, numbers: float, tokens: int) -> float:
         """Bytes of `tokens` tokens where each takes so many numbers in a layer."""
@@ -212,12 +248,22 @@ class Scene:
         """
         if not self.has_points:
             return {}
-        return {self.label(way): (MEASURED, self._measured(way)) for way in self.ways}
+        return {self.label(way): (self._lengths(way), self._measured(way)) for way in self.ways}
+
+    def _lengths(self, way: str) -> tuple[int, ...]:
+        """None beyond a window: the engine's caches of keys and values drop no token."""
+        most = min(self.windows, default=MEASURED[-1]) if way == self.own else MEASURED[-1]
+        return tuple(tokens for tokens in MEASURED if tokens <= most)
 
     def _measured(self, way: str) -> list[int]:
         kinds = [(cache_nbytes(config, self.dtype), n) for config, n in self.kinds(way)]
-        places = range(len(MEASURED))
+        places = range(len(self._lengths(way)))
         return [self.batch * sum(n * held[at] for held, n in kinds) for at in places]
+
+
+def whole_text(config: AttentionConfig) -> AttentionConfig:
+    """Return the same attention to all tokens, where it has a window."""
+    return replace(config, sliding_window=None) if vars(config).get("sliding_window") else config
 
 
 @shared_cache.cached

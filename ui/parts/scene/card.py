@@ -81,7 +81,7 @@ def _kept(scene: Scene, one: Tensor) -> str:
     if one.code == "S":
         return t("scene.cached_state", numbers=count(one.numbers))
     if one.code == "kv_T":
-        last = scene.config.window - 1
+        last = scene.config.window
         return t("scene.cached_window", tokens=count(last), width=count(one.shape[-1]))
     return t("scene.not_cached")
 

@@ -14,11 +14,10 @@ from mla_engine import (
     PooledConfig,
     PooledIndexConfig,
     costs,
-    mechanisms,
 )
 from tests.ui.pages.kv_cache import rows
 from tests.ui.pages.kv_cache.growth import growth
-from tests.ui.pages.kv_cache.side import BYTES, MEASURED, POWERS, Side
+from tests.ui.pages.kv_cache.side import BYTES, POWERS, Side, kind_of
 from tests.ui.screen import Chart
 from ui.words.numbers import amount, count, mixed, times
 from ui.words.text import tensor
@@ -38,7 +37,7 @@ def drawn(charts: Sequence[Chart], one: Side, other: Side) -> str:
     measured = one.type in ("fp32", "bf16")
     assert [d["name"] for d in dots] == [f"{n}, measured" for n in one.ways if measured]
     for dot, (name, config) in zip(dots, one.ways.items(), strict=False):
-        assert list(chart.values(dot, "x")) == list(MEASURED)
+        assert list(chart.values(dot, "x")) == one.measured(config)
         assert chart.values(dot, "y") * one.in_unit == pytest.approx(np.array(one.reserved(config)))
         line = chart.trace(name)
         assert dot["hovertemplate"] == f"measured<br>{line['hovertemplate']}"
@@ -50,9 +49,9 @@ def drawn(charts: Sequence[Chart], one: Side, other: Side) -> str:
 
 def title(one: Side) -> str:
     held, mha = (one.held(c, one.context) for c in (one.ways[one.own], one.mha))
-    preset, window = one.preset, getattr(one.config, "sliding_window", None)
+    preset = one.preset
     beyond = preset.max_context and one.context > preset.max_context
-    bound = window or "alternating local and global layers" in preset.not_modelled
+    bound = "alternating local and global layers" in preset.not_modelled
     verb = ("would keep" if beyond else "keeps") + (" at most" if bound else "")
     return (
         f"{one.name} {verb} {one.size(held)} for {count(one.context)} tokens; standard "
@@ -85,10 +84,10 @@ def sum_of(one: Side, config: object) -> str:
     if isinstance(config, PooledConfig):
         wide, m = config.d_head, config.pooling
         if not m:
-            return f"0, and {count(127 * wide)} besides"
+            return f"0, and {count(128 * wide)} besides"
         each = (wide + (config.d_index or 0)) / m
         index = f"({count(wide)} + {config.d_index})" if config.d_index else count(wide)
-        most = max(one.of_layer(config, n, 1) - each * n for n in range(127, 600))
+        most = max(one.of_layer(config, n, 4) / 4 - each * n for n in range(127, 600))
         return f"{index} / {m} = {amount(each)}, and at most {count(most)} besides"
     total = count(costs.cache_elements(config))
     if isinstance(config, PooledIndexConfig):
@@ -102,13 +101,18 @@ def sum_of(one: Side, config: object) -> str:
         parts = f"{count(config.d_latent_kv)}{rope}{index}"
         return f"{parts} = {total}" if parts != total else total
     keys, values, g = config.d_head, config.d_value, config.n_kv_heads
-    return (
-        f"2 × {g} × {keys} = {total}" if keys == values else f"{g} × ({keys} + {values}) = {total}"
-    )
+    of_token = f"2 × {g} × {keys}" if keys == values else f"{g} × ({keys} + {values})"
+    window = config.sliding_window
+    last = f", of the last {count(window)} tokens" if window else ""
+    return f"{of_token} = {total}{last}"
 
 
 def _mean(one: Side) -> str:
-    total = sum(costs.cache_elements(c) * n for c, n in one.preset.kinds)
+    total = sum(
+        costs.cache_elements(c) * n
+        for c, n in one.preset.kinds
+        if not vars(c).get("sliding_window")
+    )
     return f"{amount(total)} / {one.caches} = {amount(total / one.caches)}"
 
 
@@ -117,11 +121,15 @@ def _product(one: Side) -> str:
     held = f"**{one.size(one.held(one.config, one.context))}**."
     rest = f"{count(one.context)} tokens × batch {one.batch}"
     if one.mixed:
-        each = (f"{n} × {mechanisms.of(c).kind(c)} {sum_of(one, c)}" for c, n in one.preset.kinds)
-        return (
-            f"★ Of each token its layers keep {'; '.join(each)} numbers. For {rest} at "
-            f"{BYTES[one.type]} bytes a number that is {held}"
+        each = (
+            f"{n} × {kind_of(c)} {sum_of(one, c).split(', of the')[0]}" for c, n in one.preset.kinds
         )
+        return (
+            f"★ Of each token its layers keep {'; '.join(each)} numbers. For {rest} in "
+            f"{one.type} that is {held}"
+        )
+    if one.windows:
+        return _product_of_rows(one)
     own = count(costs.cache_elements(one.config))
     return (
         f"★ This model keeps {own} numbers × {one.caches} caches × {rest} × {BYTES[one.type]} "
@@ -170,9 +178,9 @@ def said(one: Side) -> list[str]:
 
 
 def _numbers(one: Side, name: str, config: object) -> float:
-    if not (one.mixed and name == one.own):
-        return costs.cache_elements(config)
-    return sum(costs.cache_elements(c) * n for c, n in one.preset.kinds) / one.caches
+    kinds = one.preset.kinds if one.mixed and name == one.own else ((config, one.caches),)
+    grown = ((c, n) for c, n in kinds if not vars(c).get("sliding_window"))
+    return sum(costs.cache_elements(c) * n for c, n in grown) / one.caches
 
 
 def _product_of_rows(one: Side) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
+from math import ceil
 
 import torch
 
@@ -21,6 +22,7 @@ from mla_engine import (
 )
 from mla_engine.costs import GPUS, Serving
 from mla_engine.given_preset import read_given
+from mla_engine.model_caches import Storage
 from mla_engine.presets import Preset
 from tests.engine.samples import dense
 from ui.words.numbers import count, tied_size
@@ -37,6 +39,12 @@ def code_of(label: str) -> str:
     """Return the code of a way in tables, by its English label."""
     name = label.removesuffix(" ★").split(",")[0].split(" + ")[0]
     return name.lower().replace(" ", "_")
+
+
+def kind_of(config: Config) -> str:
+    """Name a kind of attention, with its window."""
+    kind, window = mechanisms.of(config).kind(config), vars(config).get("sliding_window")
+    return f"{kind} (window {count(window)})" if window else kind
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,8 @@ class Side:
     @property
     def mixed(self) -> bool:
         """Tell whether the model's own layers, of several kinds, are all counted."""
-        return bool(self.preset.beside) and not self.layers and not self.first
+        some = 0 < self.layers < self.all_caches
+        return bool(self.preset.beside) and not some and not self.first
 
     def own_of(self, kind: str) -> Config | None:
         """The model's own attention of a kind, where it has one."""
@@ -166,7 +175,7 @@ class Side:
         window = 3 if c.d_model < 1024 else 128
         return PooledConfig(
             d_model=c.d_model, n_heads=c.n_heads, d_head=c.d_latent_kv, d_latent_q=1, d_latent_o=1,
-            n_output_groups=1, window=window, **pools,
+            n_output_groups=1, window=window, d_rope=c.d_rope, **pools,
         )  # fmt: skip
 
     @property
@@ -212,7 +221,7 @@ class Side:
         if kind == "GQA" and self.drawn_groups != self.config.n_kv_heads:
             own = f"GQA, g = {self.config.n_kv_heads}"
         ways[own] = self.config
-        mix = " + ".join(mechanisms.of(one).kind(one) for one, _ in self.preset.kinds[:2])
+        mix = " + ".join(kind_of(one) for one, _ in self.preset.kinds[:2])
         starred = f"{mix if self.mixed else own} ★"
         shown = {"two": (0, 3), "four": range(4), "all": range(9)}[self.lines]
         kept = {name for place, name in enumerate(list(ways)[:9]) if place in shown} | {own}
@@ -230,30 +239,46 @@ class Side:
         """Bytes of all counted layers and sequences."""
         if self.mixed and config is self.config:
             return self.batch * sum(self._of_one(c, tokens) * n for c, n in self.preset.kinds)
-        if isinstance(config, UNEVEN):
-            return self.of_layer(config, tokens, BYTES[self.type]) * self.caches * self.batch
-        return self.bytes_of(costs.cache_elements(config), tokens)
+        return self._of_one(config, tokens) * self.caches * self.batch
 
     def _of_one(self, config: Config, tokens: int) -> float:
         if isinstance(config, UNEVEN):
             return self.of_layer(config, tokens, BYTES[self.type])
+        tokens = min(tokens, vars(config).get("sliding_window") or tokens)
+        if isinstance(config, IndexedConfig) and self.type == "fp8":  # as FlashMLA has it
+            scales = 4 * sum(ceil(d / 128) for d in (config.d_latent_kv, config.d_index))
+            return tokens * (config.d_latent_kv + 2 * config.d_rope + config.d_index + scales)
         return costs.cache_elements(config) * BYTES[self.type] * tokens
 
     def of_layer(self, config: Config, tokens: int, width: float) -> float:
         """Bytes of a layer and a sequence: entries, window and what waits; a state in float32."""
         if isinstance(config, DeltaConfig):
             k, v = config.d_head, config.d_value
-            return config.n_heads * (max(4, width) * k * v + 3 * (2 * k + v) * width)
+            return config.n_heads * (max(4, width) * k * v + 3 * (2 * k + v) * max(2, width))
         if not config.pooling:
-            return width * min(tokens, config.window - 1) * config.d_head
+            return min(tokens, config.window) * self.vector(config, width)[0]
         full, waiting = divmod(tokens, config.pooling)
         if isinstance(config, PooledIndexConfig):
-            return width * (tokens * config.d_latent_kv + (full + 2 * waiting) * config.d_index)
+            latent, key = (
+                d * width + 4 * ceil(d / 128) * (width == 1)
+                for d in (config.d_latent_kv, config.d_index)
+            )
+            of_tokens = tokens * latent + full * key
+            return of_tokens + max(2, width) * 2 * waiting * config.d_index
         series = 2 if config.overlap else 1
         ahead = config.pooling if config.overlap and full else 0
         of_each = config.d_head + (config.d_index or 0)
-        pooled = full + 2 * (waiting * series + ahead)
-        return width * (min(tokens, config.window - 1) * config.d_head + pooled * of_each)
+        vector, key = self.vector(config, width)
+        waits = 2 * (waiting * series + ahead) * of_each * max(2, width)
+        return min(tokens, config.window) * vector + full * (vector + key) + waits
+
+    def vector(self, config: PooledConfig, width: float) -> tuple[float, float]:
+        """Bytes of a vector and of an index key; in fp8 with scales, rotated numbers in bf16."""
+        d, r, x = config.d_head, config.d_rope, config.d_index or 0
+        if width != 1:
+            return width * d, width * x
+        scales = 8 * ceil(ceil((d - r) / 64) / 8)
+        return d - r + scales + 2 * r, x + 4 * -(-x // 128)
 
     def bytes_of(self, numbers: float, tokens: int) -> float:
         return numbers * BYTES[self.type] * tokens * self.caches * self.batch
@@ -261,8 +286,8 @@ class Side:
     def reserved(self, config: Config) -> list[int]:
         """Bytes that real caches of the engine have, at the lengths that are measured."""
         mixed = self.mixed and config is self.config
-        if mixed or isinstance(config, UNEVEN):
-            return [self.held(config, n) for n in MEASURED]
+        if mixed or isinstance(config, UNEVEN) or vars(config).get("sliding_window"):
+            return [self.held(config, n) for n in self.measured(config)]
         kinds = {LatentConfig: LatentCache, IndexedConfig: IndexedCache}
         kind = kinds.get(type(config), KVCache)
         return [
@@ -271,6 +296,11 @@ class Side:
             * self.batch
             for n in MEASURED
         ]
+
+    def measured(self, config: Config) -> list[int]:
+        """The lengths that are measured: up to a window, of which our caches drop none."""
+        most = min(self.windows, default=MEASURED[-1]) if config is self.config else MEASURED[-1]
+        return [n for n in MEASURED if n <= most]
 
     def size(self, n_bytes: float) -> str:
         return tied_size(n_bytes, binary=self.unit == "GiB")
@@ -287,16 +317,15 @@ class Side:
     def served(self, config: Config | None = None, gpu: str = "") -> Serving:
         """The whole model on the chosen GPUs."""
         own = config is None or config is self.config
+        kinds = self.preset.kinds if own else ((config, self.all_caches),)
         return Serving(
-            config=config or self.config,
-            caches=self.preset.n_caches if own else self.all_caches,
-            beside=self.preset.beside if own else (),
+            model=self.preset.model if own else costs.model(kinds),
             total_parameters=self.preset.parameters or 0,
             gpu_bytes=GPUS[gpu or self.gpu].memory_bytes,
             ranks=self.ranks,
             attention=self.attention,
             weight_bytes=BYTES[self.weights],
-            cache_bytes=BYTES[self.type],
+            storage=Storage(self.type),
         )
 
     @property
@@ -349,7 +378,8 @@ class Side:
             return self.of_layer(config, self.context, width) * heads / config.n_heads
         if isinstance(config, GroupedConfig):
             numbers = -(-config.n_kv_heads // ranks) * (config.d_head + config.d_value)
-        elif cache == "kv":
+            return numbers * width * min(self.context, config.sliding_window or self.context)
+        if cache == "kv":
             numbers = heads * (config.d_head + config.d_rope + config.d_value)
         else:
             index = config.d_index if isinstance(config, IndexedConfig) else 0
@@ -362,7 +392,8 @@ class Side:
         if isinstance(config, DeltaConfig):
             h, k, v = config.n_heads, config.d_head, config.d_value
             state, tails = h * k * v, h * 3 * (2 * k + v)
-            return {"state": (state, max(4, width) * state), "convolutions": (tails, width * tails)}
+            of_tails = max(2, width) * tails
+            return {"state": (state, max(4, width) * state), "convolutions": (tails, of_tails)}
         if isinstance(config, PooledConfig):
             full, waits = divmod(n, config.pooling)
             series = 2 if config.overlap else 1
@@ -371,9 +402,12 @@ class Side:
             found = {
                 "entries": full * config.d_head,
                 "index keys": full * index,
-                "window": min(n, config.window - 1) * config.d_head,
+                "window": min(n, config.window) * config.d_head,
                 "waiting": 2 * (waits * series + ahead) * (config.d_head + index),
             }
+        elif isinstance(config, GroupedConfig):
+            each = config.n_kv_heads * min(n, config.sliding_window or n)
+            found = {"keys": each * config.d_head, "values": each * config.d_value}
         else:
             found = {"rotary keys": n * config.d_rope, "latent": n * config.d_latent_kv}
             if isinstance(config, PooledIndexConfig):
@@ -382,7 +416,23 @@ class Side:
                 found["waiting"] = 2 * waits * config.d_index
             elif isinstance(config, IndexedConfig):
                 found["index keys"] = n * config.d_index
-        return {kind: (numbers, numbers * width) for kind, numbers in found.items() if numbers}
+        widths = {"waiting": max(2, width)}
+        if isinstance(config, PooledConfig):
+            vector, key = self.vector(config, width)
+            widths |= dict.fromkeys(("entries", "window"), vector / config.d_head)
+            widths |= {"index keys": key / (config.d_index or 1)}
+        if isinstance(config, IndexedConfig | PooledIndexConfig) and width == 1:
+            for kind, d in (("latent", config.d_latent_kv), ("index keys", config.d_index)):
+                widths[kind] = 1 + 4 * ceil(d / 128) / d
+            widths["rotary keys"] = 2
+        return {kind: (n, n * widths.get(kind, width)) for kind, n in found.items() if n}
+
+    @property
+    def windows(self) -> list[int]:
+        """The windows of the layers that are counted."""
+        every = self.preset.kinds if self.mixed else ((self.config, 1),)
+        found = (vars(config).get("sliding_window") for config, _ in every)
+        return sorted({window for window in found if window})
 
     @property
     def splits(self) -> list[int]:
@@ -390,7 +440,7 @@ class Side:
 
     def limitations(self) -> Iterator[str]:
         """The sentences on what is not as asked, and what the numbers leave out."""
-        preset, window = self.preset, getattr(self.config, "sliding_window", None)
+        preset = self.preset
         if self.layers > self.all_caches:
             most = self.all_caches
             yield f"It has {most} caches, not {self.layers}: {most} are counted."
@@ -411,20 +461,20 @@ class Side:
                 )
             else:
                 yield f"The model has {preset.n_layers} layers and {self.all_caches} caches."
-        if window:
+        if windows := self.windows:
             yield (
-                f"A layer with a window of {count(window)} tokens may drop older ones; the lines "
-                "keep every token and say at most how much it takes."
+                f"A layer with a window of {'; '.join(map(count, windows))} tokens keeps no more "
+                "than these, however long the text."
             )
         yield from (GAPS[gap] for gap in preset.not_modelled)
 
     @property
     def _kinds(self) -> str:
         """Say of which kinds the layers are, or as what they are counted."""
-        kind = self.preset.kind
-        if self.layers and not self.first:
+        kind = kind_of(self.config)
+        if not (self.mixed or self.first):
             return f"All {self.caches} layers that you chose are counted as {kind}."
-        found = [f"{n}\xa0×\xa0{mechanisms.of(c).kind(c)}" for c, n in self.preset.kinds]
+        found = [f"{n}\xa0×\xa0{kind_of(c)}" for c, n in self.preset.kinds]
         if self.first:
             others = ", ".join(found[1:])
             return f"Shown are its {self.caches} {kind} layers; the model also has {others}."
