@@ -114,8 +114,8 @@ class Motion {
 
   step(by) { // whether there was room for it
     const to = this.goal[0] + by;
-    this.halt();
     if (to < 0 || to > this.data.dials[0].count - 1) return false;
+    this.halt();
     this.glide([to, ...this.goal.slice(1)]);
     this.rest(REST);
     return true;

@@ -18,7 +18,7 @@ const DONE = "!"; // ends a stop at which something is done that stays so, as a 
 const STORY = ""; // in the place of a page
 const APART = 250; // milliseconds between two messages of which the first has not been answered
 const AGAIN = 2000; // after which a wish that was sent, and that no run works at, is sent again
-const WHOLE = 10000; // for which a press waits until a page is drawn whole
+const WHOLE = 10000; // for which a press waits for a page that is not drawn whole and does not change
 const BETWEEN = 5000; // for which keys are taken between two pages
 const TRIES = 5; // with a wish that the page does not come to show
 const GONE = 15000; // for which a wish waits for a page that listens
@@ -41,7 +41,7 @@ function stepOf(event) {
 class Wishes {
   constructor() {
     // Where the page is that is drawn, the wish, presses that wait, what sends; how far the page is scrolled to.
-    Object.assign(this, { here: null, wish: null, presses: [], send: null, goal: null, number: 0, sentAt: 0, leftAt: 0, looks: 0, high: 0 });
+    Object.assign(this, { here: null, wish: null, presses: [], send: null, goal: null, number: 0, sentAt: 0, leftAt: 0, looks: 0 });
     ["wheel", "touchmove", "pointerdown"].forEach((name) => { // the reader scrolls by hand
       window.addEventListener(name, () => { this.goal = null; }, { capture: true, passive: true });
     });
@@ -74,7 +74,7 @@ class Wishes {
   }
 
   press(one) {
-    this.presses.push({ ...one, at: Date.now() });
+    this.presses.push(one);
     this.go();
   }
 
@@ -87,7 +87,7 @@ class Wishes {
     if (this.wish?.number === data.shown) {
       const stood = this.wish.from === data.page;
       this.wish = null;
-      if (stood && data.below) this.scroll(0);
+      if (!stood || data.below) this.scroll(0);
     }
     this.go();
   }
@@ -114,19 +114,21 @@ class Wishes {
   }
 
   // Move the wish by a press; false where its way is not known yet.
-  moved({ by, turns, whole, at: pressedAt }) {
+  moved({ by, turns, whole }) {
     const { here, wish } = this;
     if (!here) return false;
     if (here.page === STORY) return this.along(STORY, by);
     if (turns) return this.turn(by);
     if (wish ? wish.page !== here.page || !wish.stop : !this.send) return false; // that page comes first
     const picture = !wish && !whole && document.mlaMoves; // of assets/motion.js, whose places the server may not know yet
-    if (picture && picture.step(by)) return true;
+    const back = picture && by < 0 && here.pages.length;
+    if (back && !this.mayScroll) return false;
+    if ((back && this.scrolls(by)) || (picture && picture.step(by))) return true;
     let { at } = this;
     while (picture && /^\d+$/.test(here.stops[at + by])) at += by;
     const ends = !here.stops[at + by];
     if (here.pages.length && !whole && (here.below || ends || by < 0)) {
-      if (wish || (!this.isDrawn && Date.now() - pressedAt < WHOLE)) return false;
+      if (wish || !this.mayScroll) return false;
       if (this.scrolls(by)) return true;
     }
     return ends ? whole || this.turn(by) : this.along(here.page, by, whole, at);
@@ -181,14 +183,20 @@ class Wishes {
     this.send({ number: this.number, page, stops: stop ? [...done.filter((one) => one !== stop), stop] : [] });
   }
 
+  // Whether the page is drawn whole, or will not come to be: then a press need not wait.
+  get mayScroll() {
+    return this.isDrawn || Date.now() - this.changedAt > WHOLE;
+  }
+
   // Whether the page is drawn whole, and of one height for some looks.
   get isDrawn() {
     const { testScriptState } = document.querySelector("[data-testid=stApp]").dataset;
     const main = document.querySelector("[data-testid=stMain]");
-    const undrawn = [...main.querySelectorAll(UNDRAWN)].some((one) => one.clientWidth);
+    const undrawn = [...main.querySelectorAll(UNDRAWN)].filter((one) => one.clientWidth).length;
+    const seen = [testScriptState, document.mlaDrawn, this.here.run, undrawn, main.scrollHeight].join();
     const rests = testScriptState === "notRunning" && document.mlaDrawn === this.here.run && !undrawn;
-    this.looks = rests && main.scrollHeight === this.high ? this.looks + 1 : 0;
-    this.high = main.scrollHeight;
+    this.looks = rests && seen === this.seen ? this.looks + 1 : 0;
+    if (seen !== this.seen) Object.assign(this, { seen, changedAt: Date.now() });
     return this.looks >= LOOKS;
   }
 

@@ -131,8 +131,10 @@ def _write() -> None:
             settings()[name] = now.get(name, SETTINGS[name].default)
     st.session_state.opening = now
     parameters = query()
-    if parameters != st.query_params.to_dict():
+    # A browser may ask before it has heard of the address that was last written.
+    if not parameters == st.query_params.to_dict() == st.session_state.get("address", parameters):
         st.query_params.from_dict(parameters)
+    st.session_state.address = parameters
     st.session_state.written = True
 
 
@@ -152,6 +154,7 @@ def read(page: str) -> list[Note]:
     ours = known and leaves and url == session.get("links")  # of the navigation, drawn before
     if ours and not in_story():
         settings()["stop"] = 0  # a reader who goes elsewhere leaves the story
+        session.address = url
         _write()  # a fragment changed a setting
         return []
     if stays:  # what was last written: the browser may not have heard of it when it asked
@@ -159,6 +162,7 @@ def read(page: str) -> list[Note]:
             _write()
         return []
     visit().asked = frozenset(url)
+    session.address = url
     notes = _load(url)
     _write()
     return notes
