@@ -16,8 +16,9 @@ const load = (name) => {
   const entry = came?.name ?? document.querySelector("script[src*='static/js/index']").src;
   return (document.mlaPlotly ??= import(new URL(name, entry).href).then(() => window.Plotly));
 };
-const LOST = 3000; // milliseconds after which an answer to a press is not waited for
-let presses = 0; // of cells, in all charts
+const LOST = 3000; // milliseconds after which a press that no answer shows is told again
+const TRIES = 3; // to tell it, after which what the server shows is shown
+let wish; // the latest press, until an answer shows it
 const ENTRY = /static\/js\/index\.[^/]*\.js/;
 const of = (style, name) => style.getPropertyValue(`--st-${name}`).trim();
 
@@ -49,6 +50,35 @@ function framed(shape, point, pitch) {
     else for (const end of [`${side}0`, `${side}1`]) moved[end] += by;
   }
   return moved;
+}
+
+function ask(chart, cell) {
+  drop();
+  wish = { chart, cell: { ...cell, press: Date.now() }, tries: 0 };
+  tellAgain();
+}
+
+function drop() {
+  clearTimeout(wish?.timer);
+  wish = null;
+}
+
+function tellAgain() {
+  if (wish.tries === TRIES) {
+    drop();
+    charts.forEach((chart) => chart.show(chart.came, chart.tell));
+    return;
+  }
+  wish.tries += 1;
+  wish.chart.tell("cell", wish.cell);
+  wish.timer = setTimeout(tellAgain, LOST);
+}
+
+// Whether an answer shows the latest press; a copy that was recorded counts none.
+function isLatest({ press }) {
+  if (wish && press !== null && press < wish.cell.press) return false;
+  drop();
+  return true;
 }
 
 // A note at the line, on the side where there is more room, as Python's.
@@ -90,16 +120,13 @@ class Chart {
     if (near) this.draw();
   }
 
-  show(sent, tell, late = false) {
+  show(sent, tell) {
     const data = led(JSON.parse(sent));
-    clearTimeout(this.late);
-    if (this.data && !late && (data.press ?? presses) < presses) { // of a press before the last one
-      this.late = setTimeout(() => this.show(sent, tell, true), LOST);
-      return;
-    }
+    Object.assign(this, { came: sent, tell });
+    if (data.clicks && !isLatest(data) && this.data) return; // of a press before the last one
     const { shapes = [], ...around } = data.figure.layout;
     const picture = JSON.stringify([data.figure.data, around, data.clicks, data.file]); // Plotly writes into these
-    Object.assign(this, { sent, data, tell, shapes, picture, waits: true });
+    Object.assign(this, { sent, data, shapes, picture, waits: true });
     this.host.setAttribute("aria-label", data.alt);
     this.host.style.setProperty("--height", `${data.figure.layout.height}px`);
     this.room();
@@ -139,7 +166,7 @@ class Chart {
     this.plot.told = true;
     this.plot.on("plotly_click", ({ points: [{ x, y }] }) => {
       if (!this.data.clicks) return;
-      this.tell("cell", { x, y, press: (presses += 1) });
+      ask(this, { x, y });
       const { pitch = { x: 1, y: 1 } } = this.data.figure.layout.meta ?? {};
       this.shapes = this.shapes.map((one) => (one.name === "frame" ? framed(one, { x, y }, pitch) : one));
       this.waits = true;
@@ -233,14 +260,14 @@ new MutationObserver((records) => { // a slider's hand is somewhere else
 
 addEventListener("beforeprint", () => charts.forEach((chart) => chart.come(true)));
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, setStateValue }) {
   const host = parentElement.querySelector("[role=figure]");
   const chart = (host.chart ??= new Chart(host));
-  chart.show(read.decode(data), setTriggerValue);
+  chart.show(read.decode(data), setStateValue);
   charts.add(chart);
   return () => {
     charts.delete(chart);
-    clearTimeout(chart.late);
+    if (wish?.chart === chart) drop();
     chart.sized.disconnect();
     chart.nearby.disconnect();
     chart.end();

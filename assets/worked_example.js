@@ -73,7 +73,7 @@ function show(step) {
 
 function pressed(event) {
   const cell = event.target.closest?.("[data-cell]");
-  if (cell) tell("cell", cell.dataset.cell);
+  if (cell) tell("cell", { at: cell.dataset.cell, press: Date.now() });
   for (const [key, to] of Object.entries(WAYS)) {
     const step = to();
     if (!steps[step - 1] || !event.target.closest?.(`.st-key-${key} button:enabled`)) continue;
@@ -86,9 +86,9 @@ const hand = new MutationObserver((records) => {
   if (moved) show(Number(moved.target.getAttribute("aria-valuetext")));
 });
 
-export default function ({ data, setTriggerValue }) {
+export default function ({ data, setStateValue }) {
   end();
-  tell = setTriggerValue;
+  tell = setStateValue;
   const sent = JSON.parse(new TextDecoder().decode(data));
   steps = sent.steps;
   const entry = performance.getEntriesByType("resource").find(({ name }) => ENTRY.test(name));

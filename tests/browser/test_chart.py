@@ -48,6 +48,12 @@ PRESSES = """plot => {
   press(1, 3);
   setTimeout(press, 60, 2, 5);
 }"""
+# The next message to the server does not arrive.
+LOST = """() => {
+  const { send } = WebSocket.prototype;
+  window.lost = 0;
+  WebSocket.prototype.send = function () { window.lost += 1; WebSocket.prototype.send = send; };
+}"""
 PRESSED = """plot => {
   plot.emit("plotly_click", { points: [{ x: 1, y: 3 }] });
   return plot.layout.shapes.map(({ x0, x1, y0, y1 }) => [x0, x1, y0, y1]);
@@ -154,6 +160,14 @@ def test_of_two_quick_presses_the_last_one_wins(show):
     page.wait_for_url("**map_query=5&map_key=2**")
     settle(page)
     assert page.evaluate("() => window.framed") == ["1, 3", "2, 5"]
+
+
+def test_a_press_whose_message_is_lost_is_told_again(show):
+    page = show("attention_maps?preset=small")
+    page.evaluate(LOST)
+    page.locator(".js-plotly-plot").nth(1).evaluate(PRESSED)
+    page.wait_for_url("**map_query=3**")
+    assert page.evaluate("() => window.lost") == 1
 
 
 def test_a_note_goes_with_its_line(show):

@@ -86,17 +86,14 @@ def stop(page: Page) -> list[Note]:
 
 
 def _set(wish: Wish, page: Page) -> list[Note]:
-    before = dict(state.settings())
     *passed, last = wish.stops or (None,)
-    for code in passed:
-        if (found := _stops(page)) and code in found.codes:
-            found.go(code)
-    if last is not None and (found := _stops(page)):
-        found.go(_nearest(wish, found))
-    changed = page.mend() if wish.stops else []
-    now = state.settings()
-    state.renew_widgets(name for name, value in before.items() if now[name] != value)
-    return changed
+    with state.past_widgets():
+        for code in passed:
+            if (found := _stops(page)) and code in found.codes:
+                found.go(code)
+        if last is not None and (found := _stops(page)):
+            found.go(_nearest(wish, found))
+        return page.mend() if wish.stops else []
 
 
 def _told(wish: Wish) -> list[Note]:

@@ -17,9 +17,10 @@ from mla_engine.lazy import LazyModule
 from ui import SCRIPTS, asset, css
 from ui.engine import shared_cache
 from ui.engine.digest import digest
-from ui.parts import files
+from ui.parts import cells, files
 from ui.parts.files import Table
 from ui.settings import state
+from ui.settings.server import server
 from ui.settings.shared import TAGS
 from ui.settings.visit import is_plain, visit
 from ui.words.text import catalogue, t
@@ -67,15 +68,14 @@ def show(
     made, height = ready(drawing, s["lecture"])
     figure = orjson.Fragment(made)
     about = {"alt": alt, "file": name, "clicks": clicks, "script": PLOTLY}
-    about["press"] = st.session_state.get("press") if clicks else None  # the last that it heard
+    about["press"] = cells.latest() if clicks and not server().recorded else None
     about["words"] = [t("figures.full"), t("figures.not_full")]
     about["plotly"] = {"locale": TAGS[s["lang"]], "dictionary": _of_plotly()}
     about["follows"] = follows and f"st-key-{css(state.key(follows))}"
 
     def cell() -> None:
-        if (clicked := st.session_state[key].get("cell")) and visit().on_cell:
-            st.session_state.press = clicked.get("press")
-            visit().on_cell({"chart": clicks} | clicked)
+        told = st.session_state[key].get("cell")
+        cells.take({"chart": clicks} | told if isinstance(told, dict) else told, visit().on_cell)
 
     chart = st.components.v2.component(
         CHART, html=PLACE, js=asset("chart.js"), isolate_styles=False
@@ -95,17 +95,17 @@ def _cells(drawing: Drawing) -> "pd.DataFrame":
     """Return what a map draws under the names of its rows and columns, masked cells empty."""
     values, *names = drawing.args
     mask = drawing.keywords.get("mask")
-    cells = values if mask is None else np.where(mask, values, np.nan)
+    shown = values if mask is None else np.where(mask, values, np.nan)
     rows, columns = names or map(range, values.shape)
-    return named(cells, rows, columns)
+    return named(shown, rows, columns)
 
 
 def named(values: np.ndarray, rows: Iterable, columns: Iterable) -> "pd.DataFrame":
     """Return a matrix with the names of its rows and columns; masked cells are empty."""
-    cells = (
+    texts = (
         [f"{value:.9g}" if np.isfinite(value) else "" for value in row.tolist()] for row in values
     )
-    table = [[name, *row] for name, row in zip(rows, cells, strict=True)]
+    table = [[name, *row] for name, row in zip(rows, texts, strict=True)]
     return pd.DataFrame(table, columns=["", *columns])
 
 

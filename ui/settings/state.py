@@ -4,8 +4,8 @@ So a link, a reload and the Back button restore a page. `read` runs before any w
 what differs from the defaults into the URL; `ui.parts.control` draws widgets.
 """
 
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -223,10 +223,14 @@ def key(name: str) -> str:
     return f"{name}:{settings()['lang']}" + (f":{renewed}" if renewed else "")
 
 
-def renew_widgets(names: Iterable[str]) -> None:
-    """Give these settings new widgets, of which the browser has said nothing yet."""
-    renewed = st.session_state.setdefault("renewed", {})
-    renewed.update({name: renewed.get(name, 0) + 1 for name in names})
+@contextmanager
+def past_widgets() -> Iterator[None]:
+    """Give new widgets, of which the browser has said nothing yet, to all that is set meanwhile."""
+    before = dict(settings())
+    yield
+    renewed, now = st.session_state.setdefault("renewed", {}), settings()
+    changed = [name for name, value in before.items() if now[name] != value]
+    renewed.update({name: renewed.get(name, 0) + 1 for name in changed})
 
 
 def is_of(name: str, value: object) -> bool:

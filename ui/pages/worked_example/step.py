@@ -14,6 +14,7 @@ from ui.pages.worked_example import board
 from ui.pages.worked_example import view as views
 from ui.pages.worked_example.board import name_html
 from ui.pages.worked_example.view import View
+from ui.parts import cells
 from ui.parts.control import control
 from ui.settings import state
 from ui.words.numbers import digits, printed
@@ -100,9 +101,12 @@ def choose_what_is_shown() -> None:
 def listen(here: View) -> None:
     """Take clicks on cells of the result, and give the browser all steps."""
 
-    def on_cell() -> None:
-        row, column = map(int, st.session_state["we_clicks"]["cell"].split(","))
+    def choose(cell: dict) -> None:
+        row, column = map(int, cell["at"].split(","))
         state.change(we_row=row, we_column=column)
+
+    def on_cell() -> None:
+        cells.take(st.session_state["we_clicks"].get("cell"), choose)
 
     clicks = st.components.v2.component("worked_example", js=asset("worked_example.js"))
     clicks(key="we_clicks", data=_ahead(here), on_cell_change=on_cell)
