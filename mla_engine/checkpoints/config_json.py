@@ -22,12 +22,29 @@ from mla_engine.refusals import linked
 
 MOST_VALUES = 4_000_000  # ten a tensor, of the most tensors that a checkpoint may have
 MOST_DEPTH = 32
+BESIDE = "hf_quant_config.json"  # the types that ModelOpt has chosen
 TEXT = ("text_config", "llm_config", "language_config", "thinker_config")  # of language models
 SIZES = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32}
 LEFT_OUT = {  # by files that transformers wrote inside another: sizes of its class, by model_type
     "llama": SIZES,
     "mistral": SIZES | {"num_key_value_heads": 8, "sliding_window": 4096},
     "qwen2": SIZES | {"num_key_value_heads": 32},
+}
+OF_CLASS = {  # what the class of a type takes for a key that a file leaves out; null is none
+    "cohere2_moe": {"head_dim": 128},
+    "cwm": {"head_dim": 128},
+    "ernie4_5": {"head_dim": 128},
+    "gemma4_text": {"head_dim": 256},
+    "internlm3": {"head_dim": 128, "num_key_value_heads": 2},
+    "mellum": {"head_dim": 128},
+    "mimo_v2_flash": {"head_dim": 192},
+    "ministral3": {"head_dim": 128},
+    "mistral": {"sliding_window": 4096},
+    "muse_spark_text": {"head_dim": 64},
+    "solar_open": {"head_dim": 128},
+    "stablelm": {"num_key_value_heads": 32},
+    "step3p5": {"head_dim": 128},
+    "step3p7": {"head_dim": 128},
 }
 STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
@@ -43,6 +60,17 @@ def config_of(files: Files) -> dict[str, Any]:
     if (text := files.small_file(CONFIG, MOST_CONFIG_BYTES)) is None:
         raise CheckpointError("no_config", name=files.name, file=CONFIG)
     return parse_json(text, CONFIG)
+
+
+def with_beside(config: dict[str, Any], files: Files) -> dict[str, Any]:
+    """Return a config.json with what ModelOpt has written beside it, under that file's name.
+
+    Raises:
+        CheckpointError: as `parse_json`.
+    """
+    if (text := files.small_file(BESIDE, MOST_CONFIG_BYTES)) is None:
+        return config
+    return config | {BESIDE: parse_json(text, BESIDE)}
 
 
 def parse_json(data: bytes, file: str) -> dict[str, Any]:
@@ -82,12 +110,13 @@ def _with_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def text_of(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the part that describes the language model, the innermost; all of a plain one.
 
-    Where it does not say its model_type it has that of the whole; sizes that it leaves out are
-    those of its class.
+    Where it does not say its model_type it has that of the whole; what it leaves out is what its
+    class takes for it.
     """
     inner = next((config[key] for key in TEXT if isinstance(config.get(key), Mapping)), None)
     if inner is None:
-        return config
+        filled = OF_CLASS.get(str(config.get("model_type")), {})
+        return {**filled, **config} if filled else config
     own = inner.get("model_type")
     left_out = LEFT_OUT.get(str(own), {})
     return text_of({**left_out, **inner, "model_type": own or config.get("model_type")})

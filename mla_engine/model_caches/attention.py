@@ -93,7 +93,12 @@ def searched(keys: Keys, layer: int) -> Layer:
 
 
 def wide(keys: Keys, layer: int) -> Layer:
-    """Return a global layer with KV heads and a width of its own, `global_...` (Gemma 4)."""
+    """Return a global layer with KV heads and a width of its own (Gemma 4).
+
+    They are `global_...`, or those of `per_layer_config`, which stands in for these.
+    """
+    if "head_dim" in keys.layer:  # as transformers saves it again
+        return grouped(keys, layer)
     own = {"head_dim": keys.whole("global_head_dim")}
     if keys.flag("attention_k_eq_v", True) and keys.get("num_global_key_value_heads") is not None:
         own["num_key_value_heads"] = keys.whole("num_global_key_value_heads")

@@ -9,6 +9,7 @@ from mla_engine.model_caches.keys import Keys, UncountedError, some
 SMELLS = re.compile(
     r"attention|attn|head|cache|shar|window|sliding|kv|mla(?!_explorer)|use_cla|cla_|quer|swa_"
     r"|[mg]qa|override|(^|_)index(er)?_|sparse_config|compress_r|yoco|d_state|state_size"
+    r"|per_layer_config|loop|recurrent"
 )
 HARMLESS = re.compile(  # of any type: numbers, biases, experts, query heads, the way to compute
     r"dropout|pdrop|bias|expert|norm|scal|softmax|softcap|sinks?$|multiplier|temperature|embedding"
@@ -26,6 +27,7 @@ SWITCHES = {  # a key that is false -> keys that then say nothing
 }
 LISTED = ("sliding_window", "use_sliding_window", "max_window_layers")  # nothing beside layer_types
 LATENT = ("num_key_value_heads", "head_dim")  # nothing beside a latent
+OF_HEADS = (*LATENT, "qk_nope_head_dim", "v_head_dim", "q_lora_rank")  # likewise, of a layer
 CHOICE = {"indexer_types", "index_topk_pattern", "index_topk_freq", "index_skip_topk_offset"}
 
 
@@ -51,6 +53,23 @@ def refuse_unknown(keys: Keys, row: Mapping[str, Any]) -> None:
     if unknown := [key for key in smelling(keys.config) if key not in known]:
         found = {"keys": some(dict.fromkeys(unknown)), "model_type": keys.model_type}
         raise UncountedError("unknown_keys", **found)
+
+
+def refuse_unasked(keys: Keys, row: Mapping[str, Any], layer: int) -> None:
+    """Refuse a key of per_layer_config that may change a layer's cache and is not asked for.
+
+    Args:
+        keys: of the layer, after all that counts it has asked.
+        row: of architectures.toml.
+        layer: its number.
+
+    Raises:
+        UncountedError: such a key, by name.
+    """
+    known = {*keys.asked, *_words(row), *(OF_HEADS if "kv_lora_rank" in keys.asked else ())}
+    if unknown := [key for key in smelling(keys.layer) if key not in known]:
+        named = {f"per_layer_config.{layer}.{key}": None for key in unknown}
+        raise UncountedError("unknown_keys", keys=some(named), model_type=keys.model_type)
 
 
 def smelling(config: Mapping[str, Any], at: str = "") -> Iterator[str]:

@@ -10,7 +10,17 @@ from mla_engine.refusals import RefusedError
 MOST = 2**24  # of any width or window
 MOST_LAYERS = 2**12
 MOST_SAID = 2**63  # a number that a message can quote
-MOST_LISTED = 12  # keys in a message
+MOST_LISTED, MOST_LETTERS = 12, 200  # keys in a message, and letters of a key that anyone has
+
+
+SAVED_AS = (  # what transformers calls keys in files that it saves, whatever their type's names
+    "head_dim",
+    "hidden_size",
+    "num_attention_heads",
+    "num_hidden_layers",
+    "num_key_value_heads",
+    "sliding_window",
+)
 
 
 class UncountedError(RefusedError):
@@ -33,9 +43,10 @@ def language_model(config: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def some(names: Mapping[str, Any]) -> str:
     """Return the first names, for a message."""
-    listed = sorted(map(str, names))
-    more = f", ... ({len(listed)})" if len(listed) > MOST_LISTED else ""
-    return ", ".join(name[:40] for name in listed[:MOST_LISTED]) + more
+    every = sorted(map(str, names))
+    listed = [name for name in every if len(name) <= MOST_LETTERS][:MOST_LISTED]
+    more = [f"... ({len(every)})"] if len(listed) < len(every) else []
+    return ", ".join(listed + more)
 
 
 class Keys:
@@ -47,6 +58,7 @@ class Keys:
         defaults: values that published files of this model_type leave out.
         own: values that a layer has instead.
         asked: the keys that have been asked for, by their names in the file.
+        layer: what per_layer_config has for the layer, by the file's names.
     """
 
     def __init__(
@@ -56,29 +68,44 @@ class Keys:
         defaults: Mapping[str, Any] | None = None,
         own: Mapping[str, Any] | None = None,
         asked: set[str] | None = None,
+        layer: Mapping[str, Any] | None = None,
     ) -> None:
         self.config, self._names = config, dict(names or {})
         self.asked: set[str] = set() if asked is None else asked
         self._defaults, self._own = dict(defaults or {}), dict(own or {})
+        self.layer = dict(layer or {})
         self.model_type: str = config["model_type"]
 
     def having(self, **own: Any) -> "Keys":
         """Return the same with other values of some keys."""
-        return Keys(self.config, self._names, self._defaults, self._own | own, self.asked)
+        given = self._names, self._defaults, self._own | own, self.asked, self.layer
+        return Keys(self.config, *given)
 
     def renamed(self, **names: str) -> "Keys":
         """Return the same with other names for some keys."""
-        return Keys(self.config, self._names | names, self._defaults, self._own, self.asked)
+        given = self._names | names, self._defaults, self._own, self.asked, self.layer
+        return Keys(self.config, *given)
+
+    def of_layer(self, layer: Mapping[str, Any]) -> "Keys":
+        """Return the same as a layer has it for which per_layer_config says more."""
+        given = self._names, self._defaults, self._own, set(), layer
+        return Keys({**self.config, **layer}, *given)
 
     def get(self, name: str) -> Any:
         """Return the value of a key, None where there is none or null."""
         if name in self._own:
             return self._own[name]
-        self.asked.add(self.name(name))
-        found: Any = self.config
-        for step in self.name(name).split("."):
-            found = found.get(step) if isinstance(found, Mapping) else None
+        found = self._found(self.name(name))
+        if found is None and name in SAVED_AS and name not in self._names.values():
+            found = self._found(name)
         return self._defaults.get(name) if found is None else found
+
+    def _found(self, name: str) -> Any:
+        self.asked.add(name)
+        found: Any = self.config
+        for step in name.split("."):
+            found = found.get(step) if isinstance(found, Mapping) else None
+        return found
 
     def name(self, name: str) -> str:
         """Return the key under which this model_type has it."""

@@ -34,8 +34,11 @@ def two_latents(keys: Keys, layer: int) -> Layer:
 
 
 def latent_window(keys: Keys, _layer: int) -> Layer:
-    """MLA over the last `sliding_window` tokens, with sizes of its own (dots3-note)."""
-    own = {name: keys.whole(f"swa_{name}") for name in OWN}
+    """MLA over the last `sliding_window` tokens, with sizes of its own (dots3-note).
+
+    They are `swa_...`, or those of `per_layer_config`, which stands in for these.
+    """
+    own = {} if keys.layer else {name: keys.whole(f"swa_{name}") for name in OWN}
     bound = {"growth": "window", "length": keys.whole("sliding_window")}
     return Layer("window", latent_parts(keys.having(**own), **bound))
 

@@ -71,7 +71,7 @@ class Published:
     @cached_property
     def _model(self) -> Model:
         if "config" in self.row:
-            found = read(self.row["config"])
+            found = read(self.config)
             most = self.row.get("max_context", found.max_context)
             said = {"max_context": most, "mixture": self.mixture, "experts": self._experts}
             return replace(found, **said, **self._weighed(len(found.layers), found))
@@ -119,7 +119,7 @@ class Published:
     def config(self) -> Mapping[str, Any]:
         """Its config.json, or what one would say of the layer that the engine runs."""
         if "config" in self.row:
-            return self.row["config"]
+            return self.row["config"] | dict.fromkeys(self.row.get("nulls", ()))
         sizes = self.row.get("grouped") or self.row.get("latent") or self.row["indexed"]
         return in_config({"n_kv_heads": sizes["n_heads"]} | sizes | self.row.get("options", {}))
 

@@ -10,6 +10,7 @@ from mla_engine.model_caches import (
     attention,
     guard,
     latents,
+    per_layer,
     pooled,
     schedule,
     states,
@@ -35,6 +36,7 @@ LATENT = ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
 TELLING = ("head", "layer", "lora", "window", "index", "compress", "linear", "mamba", "ssm", "kv")
 PREDICTING = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules")
 MOST_PREDICTING = 64
+MOST_PASSES = 64
 BUILDERS: dict[str, Callable[[Keys, int], Layer]] = {
     "full": attention.grouped,
     "grouped": attention.grouped,
@@ -104,8 +106,11 @@ def read(config: Mapping[str, Any]) -> Model:
     for name in row.get("needs", ()):
         keys.need(name)
     kinds = schedule.kinds(keys, row)
-    layers = tuple(_layer(keys, row, kind, number) for number, kind in enumerate(kinds))
-    layers = _sharing(keys, row, kinds, layers)
+    own = per_layer.told(keys)
+    layers = tuple(
+        _own_layer(keys, row, kind, number, own.get(number)) for number, kind in enumerate(kinds)
+    )
+    layers = _looped(keys, row, _sharing(keys, row, kinds, layers))
     model = Model(
         model_type=keys.model_type,
         layers=layers,
@@ -141,6 +146,40 @@ def _layer(keys: Keys, row: Mapping[str, Any], kind: str, number: int) -> Layer:
     built = [BUILDERS[name](keys, number) for name in names]
     parts = tuple(part for layer in built for part in layer.parts)
     return Layer("+".join(layer.kind for layer in built), parts)
+
+
+def _own_layer(
+    keys: Keys, row: Mapping[str, Any], kind: str, number: int, own: Mapping[str, Any] | None
+) -> Layer:
+    """Return a layer with what per_layer_config has for it, all of which it must ask for."""
+    if own is None:
+        return _layer(keys, row, kind, number)
+    kind, told = per_layer.unskipped(kind, number, own)
+    alone = keys.of_layer(told)
+    layer = _layer(alone, row, kind, number)
+    guard.refuse_unasked(alone, row, number)
+    keys.asked |= alone.asked
+    return layer
+
+
+PASSES = {"per_loop": True, "last_loop": False}
+
+
+def _looped(keys: Keys, row: Mapping[str, Any], layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
+    """Return the layers once for each pass that keeps a cache of its own (Dory)."""
+    if "loops" not in row:
+        return layers
+    names = row["loops"]
+    first, n_looped, rest = (
+        keys.whole(names[part], least=0) for part in ("first", "number", "rest")
+    )
+    last = first + n_looped
+    if last + rest != len(layers):
+        told = ", ".join(names[part] for part in ("first", "number", "rest"))
+        raise UncountedError("loops_length", keys=told, given=last + rest, wanted=len(layers))
+    passes = keys.whole(names["times"], most=MOST_PASSES)
+    checks.choice(names["cache"], mode := keys.need(names["cache"]), PASSES)
+    return layers[:first] + layers[first:last] * (passes if PASSES[mode] else 1) + layers[last:]
 
 
 def _sharing(

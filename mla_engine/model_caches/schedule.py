@@ -37,7 +37,7 @@ def kinds(keys: Keys, row: Mapping[str, Any]) -> list[str]:
     for name in ("layer_types", "layers_block_type"):
         if keys.get(name) is not None:
             return _means(keys, name, LAYER_TYPES)
-    if "unless" in row and not _bounds(keys, row["unless"]):
+    if "unless" in row and not _bounds(keys, row["unless"], whole="all" in row):
         return ["full"] * keys.n_layers
     for name, rule in RULES.items():
         if name in row and (found := rule(keys, row[name])) is not None:
@@ -49,12 +49,15 @@ def kinds(keys: Keys, row: Mapping[str, Any]) -> list[str]:
     return ["full"] * keys.n_layers
 
 
-def _bounds(keys: Keys, name: str) -> bool:
-    """Tell if there is a window, and a shorter one than the context (Phi-4-mini's is longer)."""
+def _bounds(keys: Keys, name: str, *, whole: bool) -> bool:
+    """Tell if there is a window; of all layers, a shorter one than the context.
+
+    Phi-4-mini's is longer, and none.
+    """
     given = keys.get(name)
     if given in (None, 0) or given is True:
         return given is True
-    return keys.max_context is None or keys.whole(name) < keys.max_context
+    return not whole or keys.max_context is None or keys.whole(name) < keys.max_context
 
 
 def beyond(keys: Keys, row: Mapping[str, Any]) -> list[str]:

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from mla_engine.checkpoints.config_json import config_of, parse_json
+from mla_engine.checkpoints.config_json import config_of, parse_json, with_beside
 from mla_engine.checkpoints.files import (
     CONFIG,
     MOST_CONFIG_BYTES,
     REPOSITORY,
     Files,
+    LocalFiles,
     at_most,
     existing,
     repository_files,
@@ -105,8 +106,10 @@ def find(source: str, revision: str | None = None, *, weighed: bool = False) -> 
     name = source.strip()
     if (path := existing(source) or existing(name)) is not None:
         if not path.is_dir() and not is_gguf(path):
-            data = at_most(path, path.name, MOST_CONFIG_BYTES)
-            return of_config(source, parse_json(data, path.name))
+            config = parse_json(at_most(path, path.name, MOST_CONFIG_BYTES), path.name)
+            if path.name == CONFIG:
+                config = with_beside(config, LocalFiles(path.parent))
+            return of_config(source, config)
         return _of_files(source, local_files(path), weighed=weighed)
     if (known := named(source)) is not None:
         return of_published(known)
@@ -158,5 +161,5 @@ def _near(source: str) -> str:
 
 def _of_files(name: str, files: Files, *, weighed: bool) -> Found:
     """Return the model of a folder or a repository, with the weights that it stores."""
-    found = of_config(name, config := config_of(files))
+    found = of_config(name, config := with_beside(config_of(files), files))
     return found.with_stored(stored(files, config)) if weighed else found

@@ -30,8 +30,10 @@ def bailing(keys: Keys, layer: int) -> Layer:
     heads = "num_kv_heads_for_linear_attn" if own else "num_attention_heads"
     if own and keys.get("short_conv_kernel_size") is None:
         return lightning(keys.renamed(num_attention_heads=heads), layer)
-    names = {"linear_head_dim": "head_dim", "linear_conv_kernel_dim": "short_conv_kernel_size"}
-    return kda(keys.renamed(linear_num_heads=heads, **names), layer)
+    names = {"linear_num_heads": heads, "linear_head_dim": "head_dim"}
+    names["linear_conv_kernel_dim"] = "short_conv_kernel_size"
+    said = {name: other for name, other in names.items() if keys.get(name) is None}
+    return kda(keys.renamed(**said), layer)
 
 
 def delta(keys: Keys, _layer: int) -> Layer:

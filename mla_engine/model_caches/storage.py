@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from mla_engine import checks
+from mla_engine.checkpoints.config_json import BESIDE, entry
 from mla_engine.model_caches.keys import UncountedError, language_model
 from mla_engine.model_caches.parts import Part
 
@@ -88,6 +89,7 @@ class Storage:
     Args:
         usual: of all parts that grow or have a window.
         of_part: name of a part -> its type, where it has another; "window" is every part of one.
+        said: where a model's files say so.
 
     Raises:
         RefusedError: a type that no cache has, or a part that there is not.
@@ -95,6 +97,7 @@ class Storage:
 
     usual: str = "bf16"
     of_part: Mapping[str, str] = field(default_factory=dict)
+    said: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         for name in self.of_part:
@@ -122,16 +125,22 @@ class Storage:
 
 SCHEME = "kv_cache_scheme of its config.json"
 SCHEMES = {"float 8": "fp8", "int 8": "int8"}
+ALGORITHMS = {"FP8": "fp8", "INT8": "int8", "NVFP4": "nvfp4"}  # as ModelOpt writes them
 
 
 def stored_by(config: Mapping[str, Any]) -> Storage:
     """Return the types of a config.json: its kv_cache_scheme's, where it is quantised with one.
 
-    Scales of a tensor or a head are not in the cache; what stays out of it, states, keeps its type.
+    What ModelOpt has written beside it comes first. Scales of a tensor or a head are not in the
+    cache; what stays out of it, states, keeps its type.
 
     Raises:
-        UncountedError: a scheme of other numbers than those of 8 bits.
+        UncountedError: a scheme of other numbers than those of 8 bits, an unknown algorithm.
     """
+    beside = config.get(BESIDE) or {}
+    if (named := entry(beside, "quantization.kv_cache_quant_algo")) is not None:
+        checks.choice(f"kv_cache_quant_algo of {BESIDE}", named, ALGORITHMS)
+        return Storage(ALGORITHMS[named], said=BESIDE)
     said = (part.get("quantization_config") for part in (config, language_model(config)))
     schemes = (one.get("kv_cache_scheme") for one in said if isinstance(one, Mapping))
     scheme = next((one for one in schemes if one is not None), None)
@@ -141,7 +150,7 @@ def stored_by(config: Mapping[str, Any]) -> Storage:
     kind = SCHEMES.get(f"{told.get('type')} {told.get('num_bits')}")
     if kind is None:
         raise UncountedError("unknown_scheme", given=scheme)
-    return Storage(kind)
+    return Storage(kind, said=SCHEME)
 
 
 def written(text: str, published: Storage) -> str:
@@ -149,7 +158,7 @@ def written(text: str, published: Storage) -> str:
     if text != "published" or published.of_part:
         return text
     usual = published.usual
-    return f"{usual} ({'no other type is published for it' if usual == 'bf16' else SCHEME})"
+    return f"{usual} ({published.said or 'no other type is published for it'})"
 
 
 def type_name(text: str) -> str:

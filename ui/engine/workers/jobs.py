@@ -12,7 +12,7 @@ from cachetools import TTLCache
 from mla_engine import budget, checkpoints
 from mla_engine.checkpoints import Checkpoint, HiddenBytes, HiddenStates, Plan
 from mla_engine.checkpoints.checkpoint import Progress
-from mla_engine.checkpoints.config_json import config_of
+from mla_engine.checkpoints.config_json import config_of, with_beside
 from mla_engine.checkpoints.embedding import Inputs
 from mla_engine.checkpoints.files import Files, repository_files
 from mla_engine.checkpoints.local import local_files
@@ -82,7 +82,8 @@ def attention(
 
 def config(where: Where, progress: Progress) -> dict[str, Any]:
     """Return the config.json of a checkpoint of any kind, but for lists of quantised tensors."""
-    return _unlisted(config_of(_files(where)))
+    files = _files(where)
+    return _unlisted(with_beside(config_of(files), files))
 
 
 def weights(where: Where, progress: Progress) -> Stored | None:
