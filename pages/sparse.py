@@ -35,16 +35,16 @@ with page.frame(PAGE) as frame:
             keys.text_control()
         of_picture, of_curves = st.columns([6, 5], gap="medium")
         try:
-            with picture:
-                keys.draw(shown)
-            with curves:
-                answers.draw(shown)
-            with of_picture:
-                keys.under(shown)
-            with of_curves:
-                answers.under(shown)
-        except ValueError as refusal:
-            with picture:
+            for place, draw in (
+                (picture, keys.draw),
+                (curves, answers.draw),
+                (of_picture, keys.under),
+                (of_curves, answers.under),
+            ):
+                with place:
+                    draw(shown)
+        except ValueError as refusal:  # the parts after it would be refused, too
+            with place:
                 prose.refused(refusal)
         st.subheader(t("sparse.section_published"), anchor=False)
         with prose.refusals():

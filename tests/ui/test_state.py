@@ -1,5 +1,8 @@
 """Settings in links: parsed, clamped, kept over language and page, never a crash."""
 
+import pytest
+from streamlit.runtime.state import QueryParamsProxy
+
 from tests.ui.screen import statement
 from ui.settings.rooms import SETTINGS
 
@@ -48,3 +51,42 @@ def test_reset_keeps_the_language(opened):
     next(b for b in at.button if b.label == "恢复全部默认值").click().run()
     assert at.session_state["settings"]["n_heads"] == SETTINGS["n_heads"].default
     assert at.session_state["settings"]["lang"] == "zh"
+
+
+@pytest.fixture
+def told(monkeypatch) -> list[dict[str, str]]:
+    """Return a list that collects the addresses that the browser is told."""
+    found, write = [], QueryParamsProxy.from_dict
+
+    def noting(self: QueryParamsProxy, parameters: dict[str, str]) -> None:
+        found.append(dict(parameters))
+        write(self, parameters)
+
+    monkeypatch.setattr(QueryParamsProxy, "from_dict", noting)
+    return found
+
+
+def test_a_browser_that_asked_with_an_older_address_is_told_the_present_one(opened, told):
+    at = opened(n_heads="8")
+    older, size = dict(at.query_params), at.select_slider[0].value
+    at.select_slider[0].set_value(1024).run()
+    at.query_params.clear()
+    at.query_params.update(older)
+    at.select_slider[0].set_value(size).run()
+    assert told == [{"n_heads": "8", "d_model": "1024"}, {"n_heads": "8"}]
+
+
+def test_an_address_that_a_browser_comes_with_is_not_told_again(opened, told):
+    at = opened("pages/compute.py", n_heads="8")
+    at.query_params["d_model"] = "1024"
+    at.switch_page("pages/absorption.py").run()
+    assert at.session_state["settings"]["d_model"] == 1024
+    assert told == []
+
+
+def test_a_link_that_leaves_the_story_is_not_told_again(opened, told):
+    at = opened("pages/absorption.py", stop="24")
+    del at.query_params["stop"]
+    at.switch_page("pages/kv_cache.py").run()
+    assert at.session_state["settings"]["stop"] == 0
+    assert told == []

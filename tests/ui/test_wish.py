@@ -2,9 +2,11 @@
 
 import pytest
 
+from tests.ui.controls import pressed
+from tests.ui.screen import component
 from tests.ui.wishes import wish
 from ui.frame.story import steps
-from ui.frame.wish import MOST, STORY
+from ui.frame.wish import MOST, STOPS, STORY
 
 WE = "pages/worked_example.py"
 STEP = {"we_completed": "0", "lang": "en"}
@@ -12,6 +14,12 @@ STEP = {"we_completed": "0", "lang": "en"}
 
 def step(at) -> int:
     return at.session_state["settings"]["we_step"]
+
+
+def answer(at) -> dict:
+    """Return what the browser is told of its wishes, and of where the page is."""
+    told = component(at, "wish")
+    return {name: told[name] for name in ("number", "shown", "at", "pages")}
 
 
 def warned(at) -> str:
@@ -26,6 +34,28 @@ def test_the_same_message_twice_changes_nothing(opened):
     at.slider(key="we_step:en:1").set_value(9)
     wish(at, "5", number=7)
     assert step(at) == 9, "the reader has moved on since"
+
+
+def test_an_older_message_changes_nothing(opened):
+    at = opened(WE, **STEP)
+    wish(at, "5", number=7)
+    wish(at, "3", number=6)
+    assert step(at) == 5
+
+
+def test_as_many_stops_as_a_wish_may_have_are_taken(opened):
+    at = opened(WE, **STEP)
+    wish(at, *["2"] * (STOPS - 1), "3")
+    assert step(at) == 3
+
+
+def test_the_answer_says_which_wish_is_shown_and_where(opened):
+    at = opened(WE, **STEP)
+    assert answer(at) == {"number": 0, "shown": 0, "at": 0, "pages": []}
+    wish(at, "999", number=7)
+    assert answer(at) == {"number": 7, "shown": 7, "at": 21, "pages": []}
+    at.slider(key="we_step:en:1").set_value(9).run()
+    assert answer(at) == {"number": 7, "shown": 0, "at": 8, "pages": []}
 
 
 def test_an_older_value_of_a_widget_undoes_no_wish(opened):
@@ -100,6 +130,15 @@ def test_in_the_story_a_wish_is_a_step_of_any_page(opened):
         assert at.session_state["settings"]["stop"] == used
         assert at.session_state["page"] == steps()[used - 1].page
     assert f"“{last + 9}” in the link is not possible; {last} is used instead" in warned(at)
+
+
+def test_a_reader_who_has_moved_on_in_the_story_stays_there(opened):
+    at = opened("pages/absorption.py", stop="24")
+    wish(at, "3", page=STORY, number=7)
+    assert answer(at) == {"number": 7, "shown": 7, "at": 2, "pages": []}
+    pressed(at, "story_next")
+    assert answer(at) == {"number": 7, "shown": 0, "at": 3, "pages": []}
+    assert at.session_state["settings"]["stop"] == 4
 
 
 def test_a_wish_from_before_the_story_leaves_it_as_it_is(opened):

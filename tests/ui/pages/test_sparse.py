@@ -12,6 +12,7 @@ from mla_engine.language_model import LanguageModel, save_model
 from mla_engine.language_model.accuracy import answers, exercises
 from mla_engine.language_model.sparse import ALL, KEYS, RULES
 from mla_engine.language_model.texts import TASKS
+from mla_engine.refusals import RefusedError
 from tests.ui.controls import pressed
 from tests.ui.screen import charts, csv, drawn, lead, prose, refusal, texts
 from tests.ui.trained_models import model, write
@@ -160,6 +161,19 @@ def test_without_the_model_the_page_tells_how_to_make_it(opened, tmp_path, monke
     at = opened(PAGE)
     assert "make train" in refusal(at)
     assert not charts(at)
+
+
+@pytest.mark.parametrize(("part", "place"), [("keys", 0), ("answers", 1)])
+def test_a_picture_that_is_refused_says_so_in_its_place(opened, monkeypatch, part, place):
+    def refuse(_: object) -> None:
+        raise RefusedError("no_claim", claim="*X7*", known="X8")
+
+    monkeypatch.setattr(f"ui.pages.sparse.{part}.draw", refuse)
+    at = opened(PAGE)
+    assert "*X7*" in refusal(at)
+    columns = list(at.main.columns)
+    above = next(n for n, one in enumerate(columns) if one.select_slider or one.slider)
+    assert [n - above for n, one in enumerate(columns) if one.error] == [2 + place]
 
 
 def test_what_a_model_was_asked_in_training_is_not_asked_again(opened, tmp_path, monkeypatch):
