@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.conftest import shipped_in_use
@@ -132,6 +133,13 @@ def test_a_link_to_a_step_that_had_another_number_opens_that_step(opened, page, 
     assert not at.warning
 
 
+def test_of_several_steps_that_show_the_same_the_nearest_opens(opened):
+    before, after = [n for n, s in enumerate(steps(), 1) if (s.page, s.own) == ("overview", {})][-2:]
+    for then, now in ((before + 1, before), (after - 1, after)):
+        at = opened(stop=str(then))
+        assert at.session_state["settings"]["stop"] == now
+
+
 def test_a_link_to_a_step_that_is_no_more_opens_its_page_alone(opened):
     at = opened("pages/attention_maps.py", stop="23", map_head="2")
     assert at.session_state["settings"]["stop"] == 0
@@ -189,6 +197,12 @@ def test_links_of_the_navigation_give_back_as_well(opened):
     assert set(links.values()) == {"kv_batch=4"}
 
 
+def test_from_a_link_into_the_story_links_of_the_navigation_leave_it(opened):
+    at = opened("pages/kv_cache.py", **link(first("kv_cache", kv_view="memory")) | {"lang": "zh"})
+    links = {one.proto.query_string for one in at.sidebar.get("page_link")}
+    assert links == {"lang=zh&kv_view=memory"}
+
+
 def test_from_a_link_leaving_stays_where_it_is(opened):
     at = opened(PAGES[steps()[3].page].file, **link(4))
     at.button(key="story_leave").click().run()
@@ -197,17 +211,26 @@ def test_from_a_link_leaving_stays_where_it_is(opened):
 
 
 def test_the_presenter_opens_any_step(opened, monkeypatch):
-    asked: list[int] = []
+    asked: list[object] = []
 
-    def drawn(*_: object, on_go: Callable[[int], None], **__: object) -> None:
+    def drawn(*_: object, on_go_change: Callable[[], None], **__: object) -> None:
         if asked:
-            on_go(asked.pop())
+            st.session_state[presenter.KEY] = {"go": asked.pop()}
+            on_go_change()
 
-    monkeypatch.setattr(presenter, "draw", drawn)
+    monkeypatch.setattr(presenter, "_component", lambda: drawn)
     at = opened(**link(first("overview", variant="mha")))
-    for to, expected in ((5, 5), (999, len(steps())), (-3, 1)):
+    for to, expected in ((5, 5), ("2", 5), (None, 5), (999, len(steps())), (-3, 1)):
         asked.append(to)
         at.run()
         at.run()
         assert at.session_state["settings"]["stop"] == expected
         assert at.session_state["page"] == steps()[expected - 1].page
+
+
+def test_the_story_ends_at_its_last_step_and_begins_at_its_first(opened):
+    last = len(steps())
+    for number in (1, 2, last):
+        at = opened(PAGES[steps()[number - 1].page].file, **link(number))
+        shut = {way: at.button(key=f"story_{way}").disabled for way in ("previous", "next")}
+        assert shut == {"previous": number == 1, "next": number == last}
