@@ -78,10 +78,13 @@ def bars(
         span = span[0], _room(names, totals, reached, span[1], bounded=bool(given))
     if not log and not ticks and span[1] < THOUSAND:
         ticks = ",~g"  # with a prefix a half would be 500m
+    across = _amount_axis(axis, np.log10(span).tolist() if log else span, ticks, log=log)
+    if totals and not log:  # the bars say their amounts themselves
+        across |= {"nticks": 4, "tickangle": 0}
     return figure(
         traces,
         height=height,
-        x=_amount_axis(axis, np.log10(span).tolist() if log else span, ticks, log=log),
+        x=across,
         y=named_rows(names),
         barmode="overlay" if alone else "stack" if stacked else "group",
         bargap=0.3,

@@ -1,5 +1,6 @@
 """Names at the ends of lines, in the lines' own colours, in place of a legend."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby, zip_longest
@@ -178,10 +179,29 @@ def rows(name: str) -> list[str]:
     if "<" in name:
         return [name]
     parts = re.split(r"(?<=[，：])", name)
-    return [row for part in parts for row in wrap(part, LONGEST, break_long_words=False)]
+    return [row for part in parts for row in _rows(part)]
+
+
+def _rows(part: str) -> list[str]:
+    if not any(_is_wide(letter) for letter in part):
+        return wrap(part, LONGEST, break_long_words=False)
+    pieces = re.findall(r"[\x21-\u1fff]+|.", part.strip())  # a word, or one wide letter
+    most = _width(part.strip()) / math.ceil(_width(part.strip()) / (LONGEST * LETTER))
+    found = [""]
+    for piece in pieces:
+        full = _width(found[-1]) + _width(piece) / 2 > most  # of about the same width
+        found = [*found, piece] if full and found[-1] else [*found[:-1], found[-1] + piece]
+    return [row.strip() for row in found if row.strip()]
 
 
 def _pixels(text: str) -> float:
     """Estimate the width of a note's longest row."""
-    lines = [re.sub("<.*?>", "", row) for row in text.split("<br>")]
-    return max(sum(WIDE_LETTER if ord(c) > 0x1FFF else LETTER for c in row) for row in lines)
+    return max(_width(re.sub("<.*?>", "", row)) for row in text.split("<br>"))
+
+
+def _width(row: str) -> float:
+    return sum(WIDE_LETTER if _is_wide(letter) else LETTER for letter in row)
+
+
+def _is_wide(letter: str) -> bool:
+    return ord(letter) > 0x1FFF

@@ -49,9 +49,12 @@ def test_all_of_a_page_is_in_sight(opened, path):
         assert unreadable(page) == []
 
 
-@pytest.mark.parametrize("path", ["attention_maps?stop=18", "rope?rope_topic=merged"])
-def test_no_words_are_printed_over_each_other(opened, path):
-    page = opened(path, Turn(0, 0))
+@pytest.mark.parametrize(
+    ("path", "language"),
+    [("attention_maps?stop=18", 0), ("rope?rope_topic=merged", 0), ("compression", 1)],
+)
+def test_no_words_are_printed_over_each_other(opened, path, language):
+    page = opened(path, Turn(0, language))
     for size in (*WINDOWS, PHONE):
         resized(page, size)
         assert not unreadable(page) + colliding(page), size

@@ -43,6 +43,7 @@ def test_none_overlap_and_all_are_inside(seed):
 def test_a_long_name_stands_in_short_rows():
     assert rows("MLA, expanded each step") == ["MLA,", "expanded", "each step"]
     assert rows("MLA，每步展开") == ["MLA，", "每步展开"]
+    assert rows("按权重选的潜在向量") == ["按权重选的", "潜在向量"], "about as long as 12 letters"
     assert rows("W<sup>K</sup> over W<sup>V</sup>") == ["W<sup>K</sup> over W<sup>V</sup>"]
 
 
