@@ -96,12 +96,33 @@ class Pool:
         whole = fewest <= blocks <= self.blocks(most)
         return whole and int(Fraction(blocks, needs) * log.length) == log.tokens
 
+    def of_both(self, log: Logged) -> int | None:
+        """Return the blocks that give the log's tokens and its concurrency, None without these.
+
+        None as well where all layers are of one group, or the tokens are those of the sequences:
+        then both numbers say the same.
+        """
+        often = sum(self.groups.values())
+        if by_sequences(log) or often == 1 or not (log.tokens and log.concurrency and log.length):
+            return None
+        dealt, started = divmod(log.tokens, self.least * (log.context or 1))
+        needs = sum(self.needs(log).values())
+        found = (
+            blocks
+            for blocks in range(dealt * often, (dealt + 1) * often)
+            if abs(blocks / needs - log.concurrency) <= DIGITS
+        )
+        return None if started else next(found, None)
+
+
+DIGITS = 0.0051  # that a concurrency of two decimals is off by
+
 
 def by_sequences(log: Logged) -> bool:
     """Tell if a log's tokens are its concurrency times the length, as in newer versions."""
     if not (log.concurrency and log.length and log.tokens):
         return False
-    return abs(log.tokens / log.length - log.concurrency) <= 0.0051
+    return abs(log.tokens / log.length - log.concurrency) <= DIGITS
 
 
 def pool(model: Model, storage: Storage, log: Logged) -> Pool | None:

@@ -1,4 +1,4 @@
-"""The lines in which vLLM and SGLang say how large their cache is, read out of a log.
+"""The lines in which vLLM, SGLang and llama.cpp say how large their cache is, out of a log.
 
 A GiB of vLLM and a GB of SGLang (its `GB` is 1024 ** 3) are 2 ** 30 bytes. What is not understood
 is handed back by line; of a log with several starts the first is read.
@@ -13,13 +13,13 @@ from typing import Any
 from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.storage import type_name
 
-GIB = 2**30
+GIB, MIB = 2**30, 2**20
 MOST_LETTERS = 2**20  # of a log
 MOST_UNREAD, MOST_LINE = 8, 160
 N = r"(\d[\d,]{0,18})"
 SIZE = r"(-?\d{1,9}(?:\.\d{1,9})?)"
 IS = r"['\"]?\s*[=:]\s*['\"]?"  # between a name and its value: key=1, 'key': 1
-ENGINES = VLLM, SGLANG = "vllm", "sglang"
+ENGINES = VLLM, SGLANG, LLAMA = "vllm", "sglang", "llama.cpp"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Logged:
     """An engine's own account of its cache; None where a log does not say.
 
     Args:
-        engine: VLLM or SGLANG.
+        engine: VLLM, SGLANG or LLAMA.
         memory: of the cache on one GPU; of vLLM what was free for it, the least of all ranks.
         tokens, blocks, block_size: that fit, and tokens of a block or a page.
         window_tokens: that fit into SGLang's pool of windows.
@@ -99,10 +99,15 @@ def whole(text: str) -> int:
     return int(text.replace(",", ""))
 
 
-def gib(text: str) -> Memory:
+def gib(text: str, unit: int = GIB) -> Memory:
     """Return a size in GiB, off by half of its last digit."""
     digits = len(text.partition(".")[2])
-    return Memory(Fraction(text) * GIB, Fraction(GIB, 2 * 10**digits))
+    return Memory(Fraction(text) * unit, Fraction(unit, 2 * 10**digits))
+
+
+def mib(text: str) -> Memory:
+    """Return a size in MiB likewise."""
+    return gib(text, MIB)
 
 
 def _kv(text: str) -> str:
@@ -165,15 +170,21 @@ POOLS = re.compile(
     rf"SWAKVPool mem usage: {SIZE} ?GB,"
     r" swa size: (?P<swa>\d{1,15}), full size: (?P<full>\d{1,15})"
 )
+SELF = re.compile(rf"KV self size\s*=\s*{SIZE} ?MiB(?:, (?:c\^KV|K) \((?P<kv>\w+)\))?")
+CELLS = re.compile(
+    rf"size\s*=\s*{SIZE} ?MiB \(\s*(?P<cells>\d{{1,15}}) cells,.*?(?:K \((?P<kv>\w+)\)|$)"
+)
+CONTEXT = re.compile(r"llama\w*:\s+n_ctx\s*=\s*(\d{1,15})")
 TOTAL = re.compile(r"max_total_num_tokens=(\d{1,15})")
 SPEAKS = re.compile(r"kv.?cache(?! usage)|gpu blocks|mamba|max_total_num|swakvpool", re.I)
-COUNTED = re.compile(r"padding layers, may waste")  # what is counted here, too
+COUNTED = re.compile(r"padding layers, may waste|KV buffer size")  # what is counted here, too
 HINTS = re.compile(  # one of these is in every line that says something
     r"kv|cach|block|token|parallel|model|method|algorithm|fraction|utili|length|serve|size"
     r"|\b(?:tp|dp|pp|dcp)\b",
     re.IGNORECASE,
 )
 OF_VLLM = re.compile(r"GiB|GPU blocks|kv_cache_utils|vllm", re.I)
+OF_LLAMA = re.compile(r"KV self size|llama_\w+:")
 OF_SGLANG = re.compile(r"KV Cache is allocated|SWAKVPool|max_total_num_tokens|sglang|mem.fraction")
 
 
@@ -191,7 +202,7 @@ def parse(text: str) -> Logged:
         if not _take(line, found) and SPEAKS.search(line) and not COUNTED.search(line):
             unread[line.strip()[:MOST_LINE]] = None
     if found and "engine" not in found:
-        engines = {SGLANG: OF_SGLANG, VLLM: OF_VLLM}
+        engines = {LLAMA: OF_LLAMA, SGLANG: OF_SGLANG, VLLM: OF_VLLM}
         found["engine"] = next((name for name, sign in engines.items() if sign.search(text)), None)
     return Logged(**found, unread=tuple(unread)[:MOST_UNREAD])
 
@@ -221,6 +232,7 @@ def _of_line(line: str) -> Iterator[tuple[str, Any]]:
     if pools := POOLS.search(line):
         yield from {"engine": SGLANG, "whole_pool": True, "memory": gib(pools[1])}.items()
         yield from {"tokens": int(pools["full"]), "window_tokens": int(pools["swa"])}.items()
+    yield from _of_llama(line)
     if total := TOTAL.search(line):
         yield from {"engine": SGLANG, "tokens": int(total[1])}.items()
     taken = set()
@@ -230,6 +242,18 @@ def _of_line(line: str) -> Iterator[tuple[str, Any]]:
             if value != 0:  # a size of no tokens or ranks says nothing
                 taken.add(field)
                 yield field, value
+
+
+def _of_llama(line: str) -> Iterator[tuple[str, Any]]:
+    """Yield what a line of llama.cpp says: the size of its cache, its type, its tokens."""
+    if own := SELF.search(line) or CELLS.search(line):
+        yield from {"engine": LLAMA, "memory": mib(own[1])}.items()
+        if own["kv"]:
+            yield "kv", _kv(own["kv"])
+        if "cells" in own.groupdict():
+            yield "tokens", int(own["cells"])
+    if context := CONTEXT.search(line):
+        yield from {"engine": LLAMA, "tokens": int(context[1])}.items()
 
 
 def with_flags(log: Logged, flags: dict[str, Any]) -> Logged:

@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from mla_engine.model_caches.engine_log import GIB, SGLANG, VLLM, Logged, Memory
+from mla_engine.model_caches.engine_log import GIB, LLAMA, SGLANG, VLLM, Logged, Memory
 from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.models import named
 from mla_engine.model_caches.reconcile import Reconciled
@@ -17,7 +17,7 @@ from mla_engine.refusals import ORIGINAL
 from mla_engine.tables import read_table
 
 COUNTED = ("latents", "index", "pairs", "entries")  # the terms that the counted bytes consist of
-NAMES = {VLLM: "vLLM", SGLANG: "SGLang", None: "the engine"}
+NAMES = {VLLM: "vLLM", SGLANG: "SGLang", LLAMA: "llama.cpp", None: "the engine"}
 
 
 @cache
@@ -101,14 +101,30 @@ def _notes(
         yield "kv_published", {}
     elif taken:
         yield "kv_taken", {"kv": taken}
-    if log.tensor is None:
+    if log.tensor is None and log.engine != LLAMA:
         yield "tensor_taken", {}
+    if log.memory is None and reconciled.both is not None:
+        yield "two_numbers", _both(reconciled)
     if other := _other(name, log):
         yield "other_model", {"given": other}
-    if log.engine != SGLANG and reconciled.pool is None and (log.pipeline or 1) == 1:
+    if log.engine not in (SGLANG, LLAMA) and reconciled.pool is None and (log.pipeline or 1) == 1:
         yield "groups_unknown", {}
-    elif log.ranks > 1 and log.engine != SGLANG and _more(reconciled):
+    elif log.ranks > 1 and log.engine not in (SGLANG, LLAMA) and _more(reconciled):
         yield "least_rank", {}
+
+
+def _both(reconciled: Reconciled) -> dict[str, object]:
+    """Return what both numbers of a log say of one pool, and how many tokens fit."""
+    log = reconciled.log
+    return {
+        "blocks": reconciled.both,
+        "gib": round(reconciled.both * float(reconciled.pool.block_bytes) / GIB, 2),
+        "tokens": log.tokens,
+        "groups": sum(reconciled.pool.groups.values()),
+        "concurrency": log.concurrency,
+        "length": log.length,
+        "fit": round(log.concurrency * log.length),
+    }
 
 
 def _more(reconciled: Reconciled) -> bool:

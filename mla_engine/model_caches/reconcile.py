@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from mla_engine.model_caches.blocks import Pool, largest_block, pool
-from mla_engine.model_caches.engine_log import SGLANG, Logged, Memory
+from mla_engine.model_caches.engine_log import LLAMA, SGLANG, Logged, Memory
 from mla_engine.model_caches.parts import Model
 from mla_engine.model_caches.pipeline import parted
 from mla_engine.model_caches.storage import Storage
@@ -44,14 +44,27 @@ class Reconciled:
     @cached_property
     def pool(self) -> Pool | None:
         """vLLM's blocks, None where its groups are not known here or the engine has none."""
-        if self.log.engine == SGLANG or (self.log.pipeline or 1) > 1:
+        if self.log.engine in (SGLANG, LLAMA) or (self.log.pipeline or 1) > 1:
             return None
         return pool(self._served(self.model), self.storage, self.log)
 
     @property
     def memory(self) -> Memory | None:
-        """The size that the log gives: of the cache, or else of the sequence that does not fit."""
+        """The size that the log gives: of the cache, or else of the sequence that does not fit.
+
+        Where it gives none, its two numbers may.
+        """
+        if self.log.memory is None and self.both is not None:
+            return Memory(self.both * self.pool.block_bytes)
         return self.log.needed if self._needs else self.log.memory
+
+    @cached_property
+    def both(self) -> int | None:
+        """The blocks of vLLM from which both numbers of the log come.
+
+        Its tokens deal blocks to all groups alike, its concurrency is of the sequences that fit.
+        """
+        return self.pool.of_both(self.log) if self.pool else None
 
     @property
     def tokens(self) -> int | None:

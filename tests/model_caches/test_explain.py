@@ -47,6 +47,33 @@ def test_a_published_log_is_explained_as_far_as_it_comes_out(explain, row):
     assert found["unread"] == []
 
 
+def test_two_numbers_of_a_log_tell_the_pool_and_which_of_them_fits(explain):
+    """By hand: 42 blocks of 784 tokens and 3 with states a sequence, of 16 layers x 4,096 bytes."""
+    row = LOGS["qwen35_27b_two_numbers"]
+    found = explain(row["model"], row["log"])
+    assert found["memory_bytes"] == 1487 * 784 * 16 * 4096
+    (told,) = [note for note in found["notes"] if note["note"] == "two_numbers"]
+    assert told["blocks"] == 1487 == pytest.approx(33.04 * 45, abs=0.3)
+    assert told["fit"] == 1_082_655 == round(33.04 * 32_768)
+    assert told["tokens"] == 1487 // 4 * 784
+    odd = explain(row["model"], row["log"].replace("33.04x", "30.04x"))
+    assert odd["memory_bytes"] is None
+    assert "no_memory" in [note["note"] for note in odd["notes"]]
+
+
+def test_the_lines_of_llama_cpp_of_before_and_now(explain):
+    row = LOGS["deepseek_r1_llama_cpp"]
+    now = (
+        "llama_kv_cache_unified: size = 1166.62 MiB ( 32768 cells,  61 layers,  1/1 seqs),"
+        " K (q8_0): 1166.62 MiB, V (f16): 0.00 MiB"
+    )
+    for log in (row["log"], now):
+        found = explain(row["model"], log)
+        assert (found["engine"], found["tokens"], found["kv"]) == ("llama.cpp", 32_768, "q8_0")
+        assert found["explained"] == 1
+        assert not found["unread"]
+
+
 def test_what_the_terms_are():
     """Their files' sizes: 61 x 576 bf16 numbers; 61 x (656 + 132) bytes; KDA in 20 of 27 layers."""
     said = {
