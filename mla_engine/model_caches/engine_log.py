@@ -13,7 +13,8 @@ from typing import Any
 from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.storage import type_name
 
-GIB, MIB = 2**30, 2**20
+GIB = 2**30
+MIB = 2**20
 MOST_LETTERS = 2**20  # of a log
 MOST_UNREAD, MOST_LINE = 8, 160
 N = r"(\d[\d,]{0,18})"
