@@ -4,13 +4,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from mla_engine import checks
 from mla_engine.tables import read_table
 
-if TYPE_CHECKING:
-    from mla_engine.costs.calls import Cost
+
+class Work(Protocol):
+    """What a call does, such as `costs.Cost`: FLOP and bytes."""
+
+    total_flops: int
+    total_bytes: float
+    flops_per_byte: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,12 +61,12 @@ class Device:
         """Return the FLOP/s that a call of this intensity can reach at most."""
         return min(self.flops_per_second, self.bytes_per_second * flops_per_byte)
 
-    def seconds(self, cost: "Cost") -> float:
+    def seconds(self, cost: Work) -> float:
         """Return the least time that a call can take."""
         compute = cost.total_flops / self.flops_per_second
         return max(compute, cost.total_bytes / self.bytes_per_second)
 
-    def compute_bound(self, cost: "Cost") -> bool:
+    def compute_bound(self, cost: Work) -> bool:
         """Return True if the arithmetic takes at least as long as the memory."""
         return cost.flops_per_byte >= self.ridge
 

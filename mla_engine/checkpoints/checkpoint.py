@@ -16,10 +16,10 @@ from mla_engine.checkpoints.files import (
     Report,
     Span,
     existing,
-    repository_files,
 )
 from mla_engine.checkpoints.local import is_gguf, local_files
 from mla_engine.checkpoints.other_kinds import check_kind
+from mla_engine.checkpoints.repository import repository_files
 from mla_engine.checkpoints.safetensors_file import TensorEntry
 from mla_engine.checkpoints.safetensors_header import (
     INDEX,

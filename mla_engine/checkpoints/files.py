@@ -3,9 +3,8 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from mla_engine.checkpoints.errors import CheckpointError, unreadable, usable
 from mla_engine.checkpoints.other_kinds import check_kind
@@ -115,25 +114,6 @@ def existing(name: object) -> Path | None:
         return path if path.exists() else None
     except (OSError, RuntimeError, ValueError):  # too long, a zero byte, no such user
         return None
-
-
-def repository_files(name: str, revision: str | None = None, **access: Any) -> Files:
-    """Return the files of the Hub repository "owner/name"; a local folder is not looked for.
-
-    Args:
-        name: of the repository.
-        revision: a branch, a tag or a commit.
-        access: as `HubFiles` takes it.
-
-    Raises:
-        CheckpointError: nothing of that name, or no access.
-    """
-    if not isinstance(name, str) or not REPOSITORY.fullmatch(name):
-        raise CheckpointError("no_repository_name", name=name)
-    if name.startswith(FOLDERS):
-        raise CheckpointError("no_such_folder", name=name)
-    hub = import_module("mla_engine.checkpoints.hub")  # a folder is read without its packages
-    return hub.HubFiles(name, revision or None, **access)
 
 
 def _is_file(path: Path, name: str) -> bool:

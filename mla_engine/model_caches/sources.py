@@ -15,9 +15,9 @@ from mla_engine.checkpoints.files import (
     LocalFiles,
     at_most,
     existing,
-    repository_files,
 )
 from mla_engine.checkpoints.local import is_gguf, local_files
+from mla_engine.checkpoints.repository import repository_files
 from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.models import MODELS, Published, named
 from mla_engine.model_caches.parts import Model

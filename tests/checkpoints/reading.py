@@ -6,7 +6,7 @@ import torch
 from safetensors.torch import load_file
 
 from mla_engine.checkpoints import Checkpoint, open_checkpoint
-from mla_engine.checkpoints.files import repository_files
+from mla_engine.checkpoints.repository import repository_files
 
 NAMES = [f"layers.{i}.W" for i in range(6)]
 

@@ -14,9 +14,10 @@ from mla_engine.checkpoints import Checkpoint, HiddenBytes, HiddenStates, Plan
 from mla_engine.checkpoints.checkpoint import Progress
 from mla_engine.checkpoints.config_json import config_of, with_beside
 from mla_engine.checkpoints.embedding import Inputs
-from mla_engine.checkpoints.files import Files, repository_files
+from mla_engine.checkpoints.files import Files
 from mla_engine.checkpoints.local import local_files
 from mla_engine.checkpoints.prefix import Prefix
+from mla_engine.checkpoints.repository import repository_files
 from mla_engine.config import AttentionConfig
 from mla_engine.model_caches.stored_weights import Stored, stored
 from mla_engine.refusals import Phrase
