@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from mla_engine import checks
-from mla_engine.model_caches.keys import Keys
+from mla_engine.model_caches.keys import Keys, UncountedError
 from mla_engine.model_caches.layers import heads_kind, pair
 from mla_engine.model_caches.parts import Layer, Part
 
@@ -98,6 +98,10 @@ def wide(keys: Keys, layer: int) -> Layer:
     They are `global_...`, or those of `per_layer_config`, which stands in for these.
     """
     if "head_dim" in keys.layer:  # as transformers saves it again
+        told = {"key": "global_head_dim", "given": keys.get("global_head_dim")}
+        told |= {"other": f"per_layer_config.{layer}.head_dim", "value": keys.get("head_dim")}
+        if told["given"] not in (None, told["value"]):
+            raise UncountedError("contradiction", **told)
         return grouped(keys, layer)
     own = {"head_dim": keys.whole("global_head_dim")}
     if keys.flag("attention_k_eq_v", True) and keys.get("num_global_key_value_heads") is not None:

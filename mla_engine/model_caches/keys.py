@@ -21,6 +21,7 @@ SAVED_AS = (  # what transformers calls keys in files that it saves, whatever th
     "num_key_value_heads",
     "sliding_window",
 )
+TOLD_ONCE = ("hidden_size", "num_attention_heads", "num_hidden_layers")  # alike under both names
 
 
 class UncountedError(RefusedError):
@@ -74,30 +75,47 @@ class Keys:
         self.asked: set[str] = set() if asked is None else asked
         self._defaults, self._own = dict(defaults or {}), dict(own or {})
         self.layer = dict(layer or {})
+        self._renamed: set[str] = set()  # by one kind of its layers, not by its type
         self.model_type: str = config["model_type"]
 
     def having(self, **own: Any) -> "Keys":
         """Return the same with other values of some keys."""
-        given = self._names, self._defaults, self._own | own, self.asked, self.layer
-        return Keys(self.config, *given)
+        return self._with(own=self._own | own)
 
     def renamed(self, **names: str) -> "Keys":
         """Return the same with other names for some keys."""
-        given = self._names | names, self._defaults, self._own, self.asked, self.layer
-        return Keys(self.config, *given)
+        found = self._with(names=self._names | names)
+        found._renamed |= set(names)
+        return found
 
     def of_layer(self, layer: Mapping[str, Any]) -> "Keys":
         """Return the same as a layer has it for which per_layer_config says more."""
-        given = self._names, self._defaults, self._own, set(), layer
-        return Keys({**self.config, **layer}, *given)
+        return self._with(config={**self.config, **layer}, asked=set(), layer=layer)
+
+    def _with(self, **changed: Any) -> "Keys":
+        given = {
+            "config": self.config,
+            "names": self._names,
+            "defaults": self._defaults,
+            "own": self._own,
+            "asked": self.asked,
+            "layer": self.layer,
+        }
+        found = Keys(**(given | changed))
+        found._renamed = set(self._renamed)
+        return found
 
     def get(self, name: str) -> Any:
         """Return the value of a key, None where there is none or null."""
         if name in self._own:
             return self._own[name]
-        found = self._found(self.name(name))
-        if found is None and name in SAVED_AS and name not in self._names.values():
-            found = self._found(name)
+        found = self._found(own := self.name(name))
+        if own != name and name in SAVED_AS and name not in {*self._names.values(), *self._renamed}:
+            saved = self._found(name)
+            if name in TOLD_ONCE and None not in (found, saved) and found != saved:
+                told = {"key": own, "given": found, "other": name, "value": saved}
+                raise UncountedError("contradiction", **told)
+            found = saved if found is None else found
         return self._defaults.get(name) if found is None else found
 
     def _found(self, name: str) -> Any:

@@ -64,6 +64,11 @@ CASES = {  # config, bytes that a token adds in bf16: heads x widths x layers by
     "Mistral": (LLAMA | {"model_type": "mistral"}, 0),  # a window of 4,096
     "Mistral, null": (LLAMA | {"model_type": "mistral", "sliding_window": None}, 32 * 4096),
     "Sarvam": (SARVAM, 32 * 576 * 2),
+    "Sarvam MoE": (LLAMA | {"model_type": "sarvam_moe", "num_key_value_heads": 4}, 32 * 2048),
+    "Apertus 1.5": (
+        {"model_type": "apertus1p5", "text_config": LLAMA | {"model_type": "apertus1p5_text"}},
+        32 * 4096,
+    ),
     "A.X-K2": (AXK2, 48 * (160 + 128) * 2),
     "Dory": (DORY, 14 * 4096),
     "Dory, last": (DORY | {"recurrent_kv_cache_mode": "last_loop"}, 9 * 4096),
@@ -138,6 +143,25 @@ REFUSED = {  # what a file has, and what the refusal names
 def test_what_is_wrong_with_single_layers_is_named(given: object, named: str):
     with pytest.raises(RefusedError, match=named):
         read(LLAMA | {"per_layer_config": given})
+
+
+CONTRADICTIONS = {
+    "layers under two names": (
+        EXAONE | {"num_layers": 40},
+        "num_layers = 40.*num_hidden_layers = 32",
+    ),
+    "two widths of a layer": (
+        GEMMA_4_31B | {"global_head_dim": 256},
+        "global_head_dim = 256.*= 512",
+    ),
+}
+
+
+@pytest.mark.parametrize(("config", "named"), CONTRADICTIONS.values(), ids=CONTRADICTIONS)
+def test_keys_that_contradict_are_named_with_both_values(config: dict, named: str):
+    with pytest.raises(UncountedError, match=named):
+        read(config)
+    assert read(EXAONE | {"num_layers": 32}) == read(EXAONE)
 
 
 @pytest.mark.parametrize("key", ["n_loops", "recurrent_depth", "per_layer_configs"])
