@@ -45,7 +45,7 @@
   const found = [];
   const roots = [...document.querySelectorAll("*")].map((one) => one.shadowRoot).filter(Boolean);
   const moving = roots.flatMap((root) => [...root.querySelectorAll(".moving > svg")]);
-  for (const plot of [...document.querySelectorAll(".js-plotly-plot"), ...moving]) {
+  for (const plot of [...document.querySelectorAll(":not([data-far]) > .js-plotly-plot"), ...moving]) {
     const drawing = plot.matches("svg") ? "" : ".main-svg ";
     const edge = plot.getBoundingClientRect();
     if (!edge.width) continue;

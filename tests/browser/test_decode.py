@@ -23,8 +23,8 @@ PER_TOKEN = [4 * n for n in (2 * 4 * 16, 2 * 2 * 16, 2 * 16, 40, 40, 4 * 40, 40 
 
 
 def kept(tokens: int) -> list[int]:
-    """Return the bytes of CSA, HCA, KDA and Block DSA: a window of 2, entries, tokens that wait."""
-    window, entries, waiting = 2 * 32, tokens // 2, tokens % 2
+    """Return the bytes of CSA, HCA, KDA and Block DSA: a window of 3, entries, tokens that wait."""
+    window, entries, waiting = 3 * 32, tokens // 2, tokens % 2
     csa = window + (32 + 16) * (entries + 4 * waiting + 4)  # twice two series; a block for the next
     hca = window + 32 * (tokens // 4 + 2 * (tokens % 4))
     kda = 4 * 16 * 16 + 3 * 4 * 3 * 16  # the states, and what the convolutions need

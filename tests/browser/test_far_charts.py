@@ -10,7 +10,7 @@ FAR, PLACES = ".stPlotlyChart[data-far]", ".stPlotlyChart:not(.dialog)"
 
 
 def test_a_far_chart_keeps_its_room_and_is_drawn_when_the_reader_comes_near(show):
-    page = show("absorption", {"width": 1280, "height": 300})
+    page = show("absorption", {"width": 1280, "height": 500})
     far = page.locator(FAR)
     expect(far.last).to_be_attached()
     assert far.count() < page.locator(PLACES).count()
@@ -24,7 +24,7 @@ def test_a_far_chart_keeps_its_room_and_is_drawn_when_the_reader_comes_near(show
 
 
 def test_paper_has_every_chart(show):
-    page = show("compute?lang=zh", {"width": 1280, "height": 300})
+    page = show("compute?lang=zh", {"width": 1280, "height": 500})
     expect(page.locator(FAR).last).to_be_attached()
     everything(page)
     expect(page.locator(PLACES + ":not(:has(.main-svg))")).to_have_count(0)

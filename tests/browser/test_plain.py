@@ -10,6 +10,7 @@ from tests.browser.waiting import walk
 from tests.sampling import some
 from ui.frame.rooms import PAGES
 from ui.settings.page import HOME
+from ui.settings.shared import TAGS
 
 pytestmark = pytest.mark.browser
 NARROW = {"width": 320, "height": 568}
@@ -57,7 +58,7 @@ def test_a_page_in_words_has_the_settings_of_its_address_and_the_way_back(
     opened(scriptless, address)
     walk(reader, address)
     assert said(scriptless, scripts=False) == said(reader, scripts=True)
-    expect(scriptless.locator("html")).to_have_attribute("lang", "zh")
+    expect(scriptless.locator("html")).to_have_attribute("lang", TAGS["zh"])
     back = scriptless.get_by_role("note").get_by_role("link")
     assert back.evaluate("node => node.href") == address
     expect(scriptless.locator("td", has_text="2 × 128 × 128").first).to_be_visible()
@@ -72,7 +73,7 @@ def test_where_scripts_do_not_come_the_page_comes_in_words(lost, chromium, app_u
         newer = {"body": "let = of tomorrow", "content_type": "text/javascript"}
         context.route("**/static/js/index.*.js", lambda route: route.fulfill(**newer))
     page = opened(context.new_page(), f"{app_url}/planner")
-    expect(page.locator("html")).to_have_attribute("lang", "zh")
+    expect(page.locator("html")).to_have_attribute("lang", TAGS["zh"])
     expect(page.locator(".lead > *")).to_have_count(2)
     context.close()
 
