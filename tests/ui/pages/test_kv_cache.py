@@ -56,7 +56,7 @@ def shows(at: AppTest, topic: str, link: dict[str, str], downloads: Downloads) -
     assert [m.value for m in at.main.markdown] == [
         lead(at)[0],
         told.title(both[0]),
-        told.look(both[0]),
+        told.look(*both) if told is context else told.look(both[0]),
         *[sentence for one in both for sentence in (*told.said(one), *one.limitations())],
         *[f"**{one.name}** {one.preset.notes}".strip() for one in both],
     ]

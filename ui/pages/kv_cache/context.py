@@ -64,7 +64,8 @@ def look(view: View) -> str:
     """Say what to look at, by the kind of axes."""
     axes = "log" if view.log else "linear"
     more = [t(f"kv_cache.look_more_{axes}")] if view.ways == "all" else []
-    return sentences([t(f"kv_cache.look_{axes}"), *more])
+    bends = [t("kv_cache.look_window")] if any(scene.windows for scene in view.scenes) else []
+    return sentences([t(f"kv_cache.look_{axes}"), *bends, *more])
 
 
 def draw(view: View, scene: Scene, side: str) -> None:

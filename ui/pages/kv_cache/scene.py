@@ -45,6 +45,11 @@ def type_label(code: str) -> str:
     return t("kv_cache.four_bit") if code == "int4" else code
 
 
+def _short(config: AttentionConfig) -> str:
+    """Name a kind of attention in a label: a window says no more."""
+    return t("kv_cache.part_window") if vars(config).get("sliding_window") else kind_of(config)
+
+
 @dataclass(frozen=True)
 class Scene:
     """One model and the reader's choices; `layers` 0 means every layer that keeps a cache.
@@ -164,7 +169,7 @@ class Scene:
     def label(self, way: str) -> str:
         """The short name of a way in the reader's language; a star marks the model's own."""
         if way == self.own and self.mixed:
-            name = " + ".join(map(kind_of, [one for one, _ in self.kinds(way)][:SAID_KINDS]))
+            name = " + ".join(_short(one) for one, _ in self.kinds(way)[:SAID_KINDS])
         elif way in ("gqa", "own"):
             name = t("kv_cache.gqa", n=self.ways[way].n_kv_heads)
         elif self.assumes(way):

@@ -59,7 +59,11 @@ def title(one: Side) -> str:
     )
 
 
-def look(one: Side) -> str:
+def look(one: Side, other: Side) -> str:
+    bends = (
+        " Only a line with windows bends: where they are full, its layers with a window stop "
+        "growing."
+    ) * bool(one.windows or other.windows)
     start = f"The solid line is MLA, which keeps only {tensor('c_KV')} and {tensor('k_R')}. "
     every = one.lines == "all"
     if one.log:
@@ -69,11 +73,11 @@ def look(one: Side) -> str:
         )
         return (
             f"{start}Both axes are logarithmic: the distance between two lines is their ratio, "
-            f"the same at every length.{more * every}"
+            f"the same at every length.{bends}{more * every}"
         )
     return (
         f"{start}All grow in proportion to the context; only the slope, the numbers kept per "
-        f"token, tells them apart.{' KDA does not grow at all.' * every}"
+        f"token, tells them apart.{bends}{' KDA does not grow at all.' * every}"
     )
 
 

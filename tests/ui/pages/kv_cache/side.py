@@ -221,7 +221,10 @@ class Side:
         if kind == "GQA" and self.drawn_groups != self.config.n_kv_heads:
             own = f"GQA, g = {self.config.n_kv_heads}"
         ways[own] = self.config
-        mix = " + ".join(kind_of(one) for one, _ in self.preset.kinds[:2])
+        kinds = [one for one, _ in self.preset.kinds[:2]]
+        mix = " + ".join(
+            "window" if vars(one).get("sliding_window") else kind_of(one) for one in kinds
+        )
         starred = f"{mix if self.mixed else own} ★"
         shown = {"two": (0, 3), "four": range(4), "all": range(9)}[self.lines]
         kept = {name for place, name in enumerate(list(ways)[:9]) if place in shown} | {own}
