@@ -5,7 +5,7 @@ import random
 import pytest
 
 from ui.server import admission
-from ui.server.admission import NOBODY, Seats
+from ui.server.admission import NOBODY, Admission, Seats
 
 
 class Hall:
@@ -97,6 +97,24 @@ def test_the_line_is_bounded():
     places = [hall.seats.ask(str(number)) for number in range(most + 3)]
     assert places[-4:] == [most, most + 1, most + 1, most + 1]
     assert hall.seats.waiting == most
+
+
+def test_who_waits_gets_the_whole_page_in_chinese(monkeypatch):
+    monkeypatch.setattr(admission, "_seats", lambda: 0)
+    sent: list[dict] = []
+
+    async def send(message: dict) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "scheme": "http", "path": "/"}
+    scope |= {"query_string": b"lang=zh", "headers": [(b"accept", b"text/html")]}
+    with pytest.raises(StopIteration):  # to its end, without a loop
+        Admission(None)(scope, None, send).send(None)
+    start, body = sent
+    page = body["body"].decode()
+    assert "你排在第 1 位" in page
+    assert page.rstrip().endswith("</html>")
+    assert int(dict(start["headers"])[b"content-length"]) == len(body["body"]) > len(page)
 
 
 @pytest.mark.parametrize("seed", range(20))
