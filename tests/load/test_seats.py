@@ -99,7 +99,8 @@ def test_the_line_is_bounded():
     assert hall.seats.waiting == most
 
 
-def test_who_waits_gets_the_whole_page_in_chinese(monkeypatch):
+@pytest.mark.parametrize(("link", "browser"), [(b"lang=zh", b"en-GB,en"), (b"", b"zh-CN,zh")])
+def test_who_waits_gets_the_whole_page_in_chinese(monkeypatch, link, browser):
     monkeypatch.setattr(admission, "_seats", lambda: 0)
     sent: list[dict] = []
 
@@ -107,7 +108,8 @@ def test_who_waits_gets_the_whole_page_in_chinese(monkeypatch):
         sent.append(message)
 
     scope = {"type": "http", "method": "GET", "scheme": "http", "path": "/"}
-    scope |= {"query_string": b"lang=zh", "headers": [(b"accept", b"text/html")]}
+    scope["query_string"] = link
+    scope["headers"] = [(b"accept", b"text/html"), (b"accept-language", browser)]
     with pytest.raises(StopIteration):  # to its end, without a loop
         Admission(None)(scope, None, send).send(None)
     start, body = sent
