@@ -93,10 +93,14 @@ def assumed(model: Model, latent: LatentConfig) -> str:
     if model.trained is not None or "d_latent_kv" in vars(model.base):
         return ""
     key = "assumed" if latent.d_latent_kv == PROPORTION * latent.d_head else "assumed_sizes"
-    said = [t(f"ways.{key}", latent=count(latent.d_latent_kv), rope=latent.d_rope)]
-    if window := vars(model.base).get("sliding_window"):
-        said.append(t("ways.window", window=count(window)))
-    return texts.sentences(said)
+    said = [t(f"ways.{key}", latent=count(latent.d_latent_kv), rope=latent.d_rope), windowed(model)]
+    return texts.sentences(filter(None, said))
+
+
+def windowed(model: Model) -> str:
+    """Return which ways the window of the model's layer holds for; empty where it has none."""
+    window = vars(model.base).get("sliding_window")
+    return t("ways.window", window=count(window)) if window else ""
 
 
 def kind_of(config: AttentionConfig) -> str:

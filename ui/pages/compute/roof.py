@@ -12,10 +12,10 @@ from ui.parts import prose
 from ui.parts.charts import Drawing, show
 from ui.parts.measure import device_name
 from ui.parts.questions import Question, decades
-from ui.parts.ways import INDEXED, Ways, label, listed, of_model, successor
+from ui.parts.ways import INDEXED, Ways, label, listed, of_model, successor, windowed
 from ui.words.numbers import clock, count, digits, flop, shortest, tied_size, times, unit_of
 from ui.words.sources import cited
-from ui.words.text import t, variant_name
+from ui.words.text import sentences, t, variant_name
 
 pd = LazyModule("pandas")
 
@@ -155,7 +155,7 @@ def _bytes_by_part(view: View) -> dict[str, list[float]]:
 
 def bytes_moved(view: View) -> None:
     """Draw the bytes of each way by their parts."""
-    prose.say(t("compute.bytes_look"))
+    prose.say(sentences(filter(None, [t("compute.bytes_look"), windowed(view.model)])))
     moved, by_part = _bytes(view), _bytes_by_part(view)
     totals = {code: tied_size(n) for code, n in moved.items()}
     unit_bytes, unit = unit_of(max(moved.values()))

@@ -12,7 +12,7 @@ from ui.pages.decode.run import Runner, Step, runner
 from ui.pages.decode.view import View
 from ui.parts import charts, measure, prose
 from ui.parts.control import control
-from ui.parts.ways import label
+from ui.parts.ways import label, windowed
 from ui.streamlit_internals import DeltaGenerator
 from ui.words.numbers import clock, count, digits, prefixed, tied_size
 from ui.words.text import parted, safe, t
@@ -36,6 +36,8 @@ def draw(view: View) -> None:
     """Draw the table, first with what is only counted, then with what was measured."""
     key = "decode.of_word" if view.writer else "decode.of_step"
     st.markdown(t(key, step=count(view.chosen.step), word=safe(view.words[view.context])))
+    if said_of_window := windowed(view.model):
+        prose.say(said_of_window)
     place, said = st.container(key="dec_table").empty(), st.empty()
     place.table(_table(view, {}))
     try:
