@@ -55,7 +55,7 @@ def test_all_of_a_page_is_in_sight(opened, path):
 )
 def test_no_words_are_printed_over_each_other(opened, path, language):
     page = opened(path, Turn(0, language))
-    for size in (*WINDOWS, PHONE):
+    for size in (*WINDOWS, ZOOMED, PHONE):
         resized(page, size)
         assert not unreadable(page) + colliding(page), size
 
