@@ -11,7 +11,7 @@ from mla_engine.tables import read_table
 
 
 class Work(Protocol):
-    """What a call does, such as `costs.Cost`: FLOP and bytes."""
+    """The FLOP and bytes of a call, such as `costs.Cost`."""
 
     total_flops: int
     total_bytes: float

@@ -39,7 +39,7 @@ class GivenPreset(Preset):
 
     @cached_property
     def model(self) -> Model:
-        """What its layers keep, counted by their kinds."""
+        """The cache of its layers, counted by their kinds."""
         kinds = self.kinds
         if WINDOWS in self.not_modelled:  # an old link: nobody says which layers have the window
             kinds = tuple((replace(one, sliding_window=None), n) for one, n in kinds)

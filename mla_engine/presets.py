@@ -72,7 +72,7 @@ class Preset:
 
     @cached_property
     def model(self) -> Model:
-        """What its layers keep, by its config.json; of a mechanism's own presets by their kinds."""
+        """The cache of its layers, by its config.json; for a mechanism's own by their kinds."""
         known = MODELS.get(self.key)
         return known.model() if known else sizes.model(self.kinds)
 

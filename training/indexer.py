@@ -25,7 +25,7 @@ STEPS, INTERVAL = 1000, 50
 """Steps, as many as there, and between two that are told."""
 RATE = 1e-2
 SEED = 10**7
-"""Of texts and first weights: no run of the study has the same."""
+"""For texts and first weights: no run of the study has the same."""
 
 
 def warmed_up(

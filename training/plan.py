@@ -59,7 +59,7 @@ VARIANTS = {
     )
 }
 CACHES = ("mha", "gqa", "mla_64", "mqa", "mla", "mla_16")
-"""What differs in the size of its cache, shared heads and latents, the largest first."""
+"""Shared heads and latents, which differ in the size of their caches, the largest first."""
 STAIRCASE = ("mha", "mha_nope", "mla_nope", "mla", "mla_queries")
 """From MHA to MLA: no rotation, a latent for keys and values, the rotary key, one for queries."""
 

@@ -138,7 +138,7 @@ async def _follow(
 
 
 def place_of(page: bytes) -> str:
-    """Which place a page shows, by the name that the server gives it."""
+    """The place that a page shows, by the name that the server gives it."""
     unpacked = zlib.decompressobj(wbits=31)
     head = unpacked.decompress(page, FIRST)
     while b"\n" not in head:

@@ -117,7 +117,7 @@ class Serving:
 
     @property
     def token_bytes(self) -> float:
-        """What each further token adds for good, on each GPU that keeps it, over all layers."""
+        """The bytes that each further token adds, over all layers, on each GPU that keeps it."""
         return _number(self.placing().token_bytes())
 
     def rank_sequences(self, batch: int) -> int:

@@ -21,7 +21,7 @@ BEYOND, ROOM = 1.05, 1.35  # of the longest bar: the axis, and where a short tex
 EMPTY = "empty"  # the pattern of what there is room for
 EMPTY_BAR = {"color": TRANSPARENT, "line": {"color": MASKED, "width": 2}}
 Sign = Role | tuple[Role, str]
-"""What picks a part's colour, and its pattern where that is not the one of its place."""
+"""A role picks a part's colour; a pattern beside it replaces the one of its place."""
 
 
 def bars(

@@ -1,4 +1,4 @@
-"""How each head shares out its attention between the words and its sink."""
+"""Each head's attention, shared out between the words and its sink."""
 
 from dataclasses import dataclass
 

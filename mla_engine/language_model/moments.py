@@ -1,4 +1,4 @@
-"""What enters the attention of each layer as a model reads, in one matrix a layer.
+"""The second moments of what enters each layer's attention as a model reads, a matrix a layer.
 
 A fit by squares needs no text: the second moments [d,d] of what enters a layer, the weighted mean
 of h h^T over the words, say all of it. They are added up text by text, so that little is held; a

@@ -24,7 +24,7 @@ VECTORS, WIDE, MAPS = 16, 4, 3  # a layer's trace, an estimate: rows of d and f 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reading:
-    """What a model made of texts, without the insides of its layers."""
+    """A model's output for texts, without the insides of its layers."""
 
     tokens: Tensor  # int64 [b,t]
     x: Tensor  # [layers,b,t,d], the residual stream as it comes into each layer

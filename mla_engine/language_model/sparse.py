@@ -49,7 +49,7 @@ ASKED, SEED = 4, 2 * 10**6
 """Texts of each task and load, which no training has seen, and their seed."""
 
 Rule = Callable[[IndexedTrace, torch.Generator], Tensor]
-"""What a rule finds of each key, [b,t,s] or what broadcasts to it: the highest are read."""
+"""A rule's score of each key, [b,t,s] or what broadcasts to it: the highest are read."""
 
 
 def _latest(trace: IndexedTrace, _: torch.Generator) -> Tensor:

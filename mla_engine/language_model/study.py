@@ -10,7 +10,7 @@ from mla_engine.refusals import RefusedError
 __all__ = ["LEAST_SEEDS", "Spread", "Study", "differ", "read"]
 
 LEAST_SEEDS = 3
-"""Of each of two variants, before a difference between them is called one."""
+"""Needed for each of two variants before a difference between them is called one."""
 
 
 @dataclass(frozen=True)

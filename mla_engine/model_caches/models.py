@@ -94,7 +94,7 @@ class Published:
         )
 
     def _weighed(self, n_layers: int, read: Model | None = None) -> dict[str, Any]:
-        """What its row says of weights beyond its config.json: tables, and which layers are dense.
+        """Its row's facts on weights beyond its config.json: tables, and which layers are dense.
 
         A head is as large as the embedding, which tables are where no embedding is the head itself.
         """

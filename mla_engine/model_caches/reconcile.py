@@ -96,12 +96,12 @@ class Reconciled:
 
     @cached_property
     def terms(self) -> list[Term]:
-        """What lies between the counted bytes and those of the log, without what is left."""
+        """The terms between the counted bytes and those of the log, without the rest."""
         return [term for term in self._terms() if term.n_bytes]
 
     @cached_property
     def rest(self) -> Term | None:
-        """What is left: within whole blocks and the log's digits, or not explained."""
+        """The rest: within whole blocks and the log's digits, or not explained."""
         if self.implied is None:
             return None
         left = self.implied - self.counted_bytes - sum(term.n_bytes for term in self.terms)
@@ -111,7 +111,7 @@ class Reconciled:
 
     @property
     def share(self) -> float | None:
-        """How much of the log's bytes is explained, from 0 to 1."""
+        """The share of the log's bytes that is explained, from 0 to 1."""
         if self.rest is None:
             return None
         if self.rest.key == "rounding":

@@ -31,7 +31,7 @@ BALANCES = ("columns", "whole")
 """The sizes by which keys and values are brought together; the published code takes the first."""
 
 WITHOUT = ("bias", "qk_norm", "logit_softcap", "sliding_window", "d_rotated", "sinks")
-"""What a layer may not have: MLA has no place for it."""
+"""Features that a layer may not have: MLA has no place for them."""
 
 
 @dataclass(frozen=True, kw_only=True)

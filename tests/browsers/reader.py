@@ -1,4 +1,4 @@
-"""What a reader does in a browser that Selenium drives, and what is on the screen then."""
+"""A reader in a browser that Selenium drives, and what is on the screen then."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -42,7 +42,7 @@ LLAMA_3_70B = {
 
 
 def listed(n_experts: int = 384) -> dict[str, list[str]]:
-    """What a quantised model of so many experts a layer lists name by name, 3 MB of 384."""
+    """The names that a quantised model of so many experts a layer lists one by one, 3 MB of 384."""
     names = ("gate_proj", "up_proj", "down_proj")
     return {
         "quant_method": "compressed-tensors",

@@ -102,7 +102,7 @@ WINDOW = MistralConfig(
 
 
 def kept_bytes(theirs: object, length: int) -> int:
-    """What a model without weights keeps of so many tokens in bf16, its states in float32."""
+    """The cache of a model without weights after so many tokens in bf16, its states in float32."""
     with torch.device("meta"):
         out = AutoModel.from_config(theirs, dtype=torch.bfloat16)(
             torch.zeros(1, length, dtype=torch.long), use_cache=True

@@ -38,7 +38,7 @@ def planned(data: int) -> Plan:
 
 @dataclass
 class Gpu:
-    """What one of them keeps and does in a step, in numbers of a byte."""
+    """The numbers of a byte that one of them keeps, and does in a step."""
 
     read: Fraction = Fraction(0)
     flops: Fraction = Fraction(0)

@@ -1,4 +1,4 @@
-"""What is recorded for a static copy, how it is packed, and what Streamlit must be for it."""
+"""A static copy's recording, how it is packed, and what Streamlit must be for it."""
 
 import gzip
 import json

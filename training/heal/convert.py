@@ -27,7 +27,7 @@ LATENT = 128
 FARTHEST = 512  # tokens between a query and a key; the distances count by their logarithm
 FIRST = 16.0  # times a text's first token counts: most heads look at it, and it is unlike others
 BALANCES = (3.0, 10.0, 30.0)
-"""Of keys beside values in the latent; each layer takes the one whose output errs least."""
+"""Weights of keys beside values in the latent; each layer takes the one whose output errs least."""
 TRIED = 256  # tokens of one text of each kind on which the balances are tried
 DAMPED = 1e-4
 

@@ -1,4 +1,4 @@
-"""What the teaching changed, in 8 bits: the file that `checkpoints.real_mla` makes a folder of."""
+"""The weights that teaching changed, in 8 bits: `checkpoints.real_mla` makes a folder of them."""
 
 import json
 from pathlib import Path

@@ -16,8 +16,8 @@ from mla_engine.language_model.real import RealModel
 from training.heal.convert import Converted
 
 DAMPINGS = (1e-3, 1e-2, 1e-1, 1.0)
-"""Of the change, over the mean square of the heads' outputs; each layer takes the one that errs
-least on texts that are left out for that."""
+"""Dampings of the change, over the mean square of the heads' outputs; each layer takes the one
+that errs least on texts that are left out for that."""
 LEFT_OUT = 4  # every so many texts
 
 

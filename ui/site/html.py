@@ -31,7 +31,7 @@ STYLE = """
 
 @dataclass(frozen=True)
 class Still:
-    """What a page says and shows as it begins, in a language.
+    """The words and picture with which a page begins, in a language.
 
     Args:
         page: by name.
@@ -54,7 +54,7 @@ class Still:
 
     @property
     def name(self) -> str:
-        """What the browser's tab says."""
+        """The title of the browser's tab."""
         name = catalogue()[f"{self.page}.link"][self.lang]
         return TITLE if self.page == HOME else f"{name} · {TITLE}"
 

@@ -58,7 +58,7 @@ class Control:
 
     @property
     def options(self) -> list[str]:
-        """What it offers, as the reader sees it; of a button nothing."""
+        """The options, as the reader sees them; a button has none."""
         if self.kind == "checkbox":
             return ["true", "false"]
         offered = getattr(self.element, "options", ())
@@ -66,7 +66,7 @@ class Control:
 
     @property
     def said(self) -> str | None:
-        """What it shows, as its browser would say it; None of what says nothing."""
+        """The value that it shows, as its browser would say it; None where it says nothing."""
         if self.kind in ("button", "bidi_component"):
             return None
         for name in ("raw_values", "raw_value"):

@@ -43,7 +43,7 @@ class Ways:
 
 @dataclass(frozen=True)
 class Written:
-    """What was written."""
+    """The addresses, views and bytes of a written copy."""
 
     addresses: int
     files: int

@@ -47,14 +47,14 @@ class Stored:
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says of itself: `metadata` by key, and its tensors by their names."""
+    """A file's header: `metadata` by key, and its tensors by their names."""
 
     metadata: dict[str, Any]
     tensors: dict[str, Stored]
 
 
 class _Beginning:
-    """What comes next in a file, fetched in parts as it is asked for."""
+    """The beginning of a file, read on in parts as they are asked for."""
 
     def __init__(self, read: Read, file: str, size: int) -> None:
         self._read, self.file, self.size = read, file, size

@@ -62,7 +62,7 @@ def look_back(model: LlamaForCausalLM, head: int) -> None:
 
 
 def changed(click, cell: dict) -> dict:
-    """What a click changes."""
+    """The settings that a click changes."""
     found = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ui.settings.state.change", lambda **to: found.update(to))

@@ -88,7 +88,7 @@ class Scene:
 
     @property
     def storage(self) -> Storage:
-        """How the parts of a cache are stored."""
+        """The types in which the parts of a cache are stored."""
         return Storage(self.dtype)
 
     @cached_property
