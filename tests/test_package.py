@@ -102,7 +102,7 @@ def test_the_first_example_runs_where_the_wheel_alone_is_installed(wheel, instal
         "latents (1, 10, 24) attention (1, 4, 10, 10)",
         "same output: True",
         "same last row: True",
-        "cached numbers a token: 32",
+        "cached numbers per token: 32",
         str(installed / "mla_engine" / "__init__.py"),
     ]
 

@@ -1,8 +1,8 @@
-"""What a real model still says with a smaller cache: the file that `make measure-real` writes.
+"""A real model with a smaller cache, and what it still says: the file of `make measure-real`.
 
-A row is one model: its way to a cache of so many numbers a token and layer, what it was fitted to,
-its mean loss on each piece of two kinds of text, and what it writes after a prompt. Perplexity is
-exp of the mean loss; of both kinds together it is their geometric mean. The pieces are a random
+A row is one model: its way to a cache of so many numbers per token and layer, what it was fitted
+to, its mean loss on each piece of two kinds of text, and what it writes after a prompt. Perplexity
+is exp of the mean loss; of both kinds together it is their geometric mean. The pieces are a random
 sample of each text, the same for every row: spreads are two standard errors over them, and two
 rows are told apart by the differences piece by piece.
 """
@@ -39,7 +39,7 @@ class Row:
 
     Attributes:
         way: "whole", "latent", "weights", "averaged" or "absorbable" (training/real/plan.py).
-        cached: numbers a token and layer.
+        cached: numbers per token and layer.
         fitted_to: kinds of text, none where the weights alone decide.
         weighing: of the words that it was fitted to.
         loss: kind of text -> the mean loss of each piece.

@@ -245,12 +245,12 @@ def _head(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _kinds(found: Mapping[str, Any]) -> Iterator[str]:
     """A line for the layers that keep the same, then what one of them keeps."""
-    yield f"{'layers':>6}  {'bytes a token':>13}  {'window, state':>13}  {'read a step':>11}  kind"
+    yield f"layers  bytes per token  {'window, state':>13}  {'read a step':>11}  kind"
     for one in found["kinds"]:
         kind = " + ".join(KINDS[part] for part in one["kind"].split("+"))
         bounded = size(held) if (held := one["window_bytes"] + one["state_bytes"]) else "0"
         token, read = _count(one["stored_bytes_per_token"]), size(one["read_bytes_per_step"])
-        yield f"{one['layers']:>6}  {token:>13}  {bounded:>13}  {read:>11}  {kind}"
+        yield f"{one['layers']:>6}  {token:>15}  {bounded:>13}  {read:>11}  {kind}"
         for rows, parts in groupby(one["parts"], _rows):
             listed = " + ".join(
                 f"{part['part']} {part['numbers_per_row']:,} {part['type']}" for part in parts
@@ -275,7 +275,7 @@ def _on_gpus(found: Mapping[str, Any]) -> Iterator[str]:
     if on["pipeline"] > 1:
         title = f"most of {on['pipeline']} stages"
     most = "longest context" if weights else "longest context before any weights"
-    yield f"{title:<31} sequences  bytes a token  {f'at {context:,}':>13}  {most}"
+    yield f"{title:<31} sequences  bytes per token  {f'at {context:,}':>13}  {most}"
     alone = "a stage on each GPU" if on["pipeline"] > 1 else "all of it"
     ways = WAYS if on["count"] > on["pipeline"] else {"data": alone}
     for way, words in ways.items():
@@ -284,7 +284,7 @@ def _on_gpus(found: Mapping[str, Any]) -> Iterator[str]:
         one = on[way]
         held, longest = size(one["stored_bytes_each"]), _longest(one, on["memory_bytes"])
         token = _count(number(Fraction(one["stored_bytes_per_token_each"]) / one["sequences_each"]))
-        yield f"{words:<31} {one['sequences_each']:>9,}  {token:>13}  {held:>13}  {longest}"
+        yield f"{words:<31} {one['sequences_each']:>9,}  {token:>15}  {held:>13}  {longest}"
     if weights and weights >= on["memory_bytes"]:
         yield _too_large(on)
     if found["max_context"]:

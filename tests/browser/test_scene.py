@@ -117,7 +117,7 @@ def test_a_still_gives_way_to_blocks_that_tell_their_numbers_and_open(show, app_
     page.locator(".block[data-code=k_R]").hover()
     expect(card).to_have_attribute("data-code", "k_R")
     expect(card).to_contain_text("8 × 8 = 64 numbers")
-    expect(card).to_contain_text("Kept in the cache: 8 numbers a token.")
+    expect(card).to_contain_text("Kept in the cache: 8 numbers per token.")
     expect(card.locator(".formula")).to_contain_text("RoPE")
     expect(card).to_contain_text("Cost: 4.10 k multiply-adds for 8 tokens.")
     expect(card).to_contain_text("RoPE shows its inside.")

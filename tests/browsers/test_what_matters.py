@@ -16,7 +16,7 @@ from ui.frame import story
 TOLD = story.telling("")
 FIRST, LAST = 10, 17  # of the story's steps: three pages one after the other
 BLUE, LATENT = (0, 99, 160), (150, 57, 111)  # of the story's button and of what a cache keeps
-# Of DeepSeek-V3: layers, numbers a token and layer, bytes a number.
+# Of DeepSeek-V3: layers, numbers per token and layer, bytes a number.
 KEPT_BYTES = 61 * (512 + 64) * 2
 UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 # Words that their box cuts, unless it scrolls or is there for the ear alone.

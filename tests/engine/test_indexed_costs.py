@@ -87,7 +87,7 @@ def test_handing_in_the_keys_leaves_out_what_makes_them():
 
 
 def test_published_caches():
-    """DeepSeek-V3.2 has 61 x (512 + 64 + 128) numbers a token, GLM-5 78 x as many."""
+    """DeepSeek-V3.2 has 61 x (512 + 64 + 128) numbers per token, GLM-5 78 x as many."""
     for preset, layers in ((V32, 61), (GLM5, 78)):
         assert preset.n_caches == layers
         assert costs.cache_elements(preset.config) == 512 + 64 + 128

@@ -150,7 +150,7 @@ def test_what_it_has_not_is_refused(config):
 
 
 def test_deepseek_v4_flash():
-    """Its 43 layers: 2 of only a window, 21 CSA, 20 HCA; 3,440 numbers a token beside windows."""
+    """Its 43 layers: 2 of only a window, 21 CSA, 20 HCA; 3,440 numbers per token beside windows."""
     assert costs.cache_elements(V4) == (512 + 128) / 4
     assert costs.cache_elements(V4_HCA) == 512 / 128
     assert 21 * costs.cache_elements(V4) + 20 * costs.cache_elements(V4_HCA) == 3_440

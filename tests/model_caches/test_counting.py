@@ -1,4 +1,4 @@
-"""Counts by hand: numbers a token, rows, types of storage, and what is read."""
+"""Counts by hand: numbers per token, rows, types of storage, and what is read."""
 
 from fractions import Fraction
 

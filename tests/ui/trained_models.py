@@ -22,7 +22,7 @@ VARIANTS = {
     "mla_nope": replace(MLA, d_latent_kv=13, d_rope=0),
 }
 CACHED = {"mha": 48, "gqa": 24, "dsa": 21, "mqa": 12, "mla": 13, "mla_nope": 13}
-"""2 n_g d_h numbers a token and layer, or d_c + d_R, and d_I beside them."""
+"""2 n_g d_h numbers per token and layer, or d_c + d_R, and d_I beside them."""
 LAYERS, TRAINED_ON = 2, 12
 
 

@@ -179,7 +179,7 @@ def test_cache_and_costs_of_both(opened, downloads):
     called = ((CONFIG, "absorbed"), (LLAMA.config, "expanded"))
     decoding = [costs.decode(config, context, form) for config, form in called]
     prefill = [costs.prefill(config, context, form) for config, form in called]
-    held = [2 * costs.cache_elements(config) for config, _ in called]  # bytes a token
+    held = [2 * costs.cache_elements(config) for config, _ in called]  # bytes per token
     amounts = {
         "held_bytes": [n * context for n in held],
         "weight_bytes": [cost.weight_bytes for cost in decoding],

@@ -74,7 +74,7 @@ def test_the_bars_are_the_softmax_of_another_forward(opened, code, temperature):
     number, said = lead(at)
     assert float(number.removesuffix(" %")) == pytest.approx(100 * wanted.max(), rel=5e-3)
     assert f"“{WORDS[best[0]]}”" in html.unescape(said)
-    assert f"{CACHED[code]} numbers a token and layer" in said
+    assert f"{CACHED[code]} numbers per token and layer" in said
 
 
 def test_the_statement_quotes_the_last_eight_words(opened):
@@ -121,7 +121,7 @@ def test_the_caches_grow_by_the_formula_with_every_word(opened, downloads):
         assert list(bars.values(0, "x")) == wanted
         assert list(csv(downloads["caches.csv"])["held"]) == wanted
         assert [text.strip() for text in bars.traces[1]["text"]] == [f"{n:,}" for n in wanted]
-        assert f"24 numbers a token and layer × 2 layers × {length} words" in " ".join(texts(at))
+        assert f"24 numbers per token and layer × 2 layers × {length} words" in " ".join(texts(at))
         pressed(at, "lm_write")
 
 
@@ -329,12 +329,12 @@ def test_where_one_is_damaged_another_can_be_chosen(opened, folder):
     assert not any("make train" in said for said in prose(at))
     control(at, "lm_model").set_value("mqa").run()
     assert not at.error
-    assert f"{CACHED['mqa']} numbers a token and layer" in statement(at)
+    assert f"{CACHED['mqa']} numbers per token and layer" in statement(at)
 
 
 def test_where_one_is_missing_another_is_shown_with_a_note(opened, folder):
     (folder / "mqa.safetensors").unlink()
     at = opened(PAGE, lm_model="mqa")
     assert len(at.warning) == 1
-    assert f"{CACHED['mha']} numbers a token and layer" in statement(at)
+    assert f"{CACHED['mha']} numbers per token and layer" in statement(at)
     assert len(chart(at, "lm_caches").values(0, "x")) == len(VARIANTS) - 1

@@ -154,7 +154,7 @@ def shows_layer(scene: dict, drawn: dict[str, tuple[int, ...]], cached: int) -> 
         assert (block["numbers"], block["count"]) == (numbers, f"{numbers:,}")
         assert html.unescape(block["meaning"]) == SYMBOLS[code].meaning
         assert block["size"] == f"{shape} = {numbers:,} numbers"
-        kept = f"Kept in the cache: {numbers // TOKENS:,} numbers a token."
+        kept = f"Kept in the cache: {numbers // TOKENS:,} numbers per token."
         assert block["kept"] == (kept if code in marked else "Not kept.")
         assert block["role"] == SYMBOLS[code].role
         assert block["sheets"] == {"h": 6, "g": drawn[code][2]}.get(

@@ -70,7 +70,7 @@ def test_entries_grow_by_their_share_of_a_token(
     per = {"csa": 2, "hca": 4}[variant]
     assert blocks["kv_E"]["size"] == f"8/{per} × 44 = {8 * 44 // per} numbers"
     assert blocks["kv_E"]["meaning"].endswith(f"; one stands for {per} tokens")
-    assert blocks["kv_E"]["kept"] == f"Kept in the cache: {44 // per} numbers a token."
+    assert blocks["kv_E"]["kept"] == f"Kept in the cache: {44 // per} numbers per token."
     said = "Kept in the cache for the last 3 tokens alone: 44 numbers each."
     assert blocks["kv_T"]["kept"] == said
     marked = {code for code, block in blocks.items() if block["cached"]}
@@ -134,7 +134,7 @@ def test_of_two_tokens_one_index_key_is_drawn_and_kept(opened: Opened) -> None:
     key = blocks["k_E"]
     assert key["size"] == f"8/2 × 20 = {8 * 20 // 2} numbers"
     assert key["meaning"].endswith("one for all index heads; one stands for 2 tokens")
-    assert key["kept"] == "Kept in the cache: 10 numbers a token."
+    assert key["kept"] == "Kept in the cache: 10 numbers per token."
     made = 8 * (20 + 20) * 96  # of each token an index key and the logits of its gates
     assert key["cost"] == f"Cost: {made / 1000:.1f}\xa0k multiply-adds for 8 tokens."
     assert {code for code, block in blocks.items() if block["cached"]} == {"c_KV", "k_E"}

@@ -238,7 +238,9 @@ def test_the_number_on_top_is_mlas_beside_mqas_and_mhas(seen, trained):
             for code in ("mla", "mqa", "mha")
         )
         assert number == mla
-        assert f"MLA at 32 numbers a token; MQA at 32: {mqa}; MHA at 128: {mha} ({where})." in line
+        assert (
+            f"MLA at 32 numbers per token; MQA at 32: {mqa}; MHA at 128: {mha} ({where})." in line
+        )
 
 
 def test_two_variants_that_differ_are_told_with_their_ranges(seen, trained):

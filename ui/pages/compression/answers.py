@@ -31,7 +31,7 @@ STEPS = 16  # of the size, up to the one that loses nothing
 
 @dataclass(frozen=True)
 class Cut:
-    """A trained model that caches `size` numbers a token and layer.
+    """A trained model that caches `size` numbers per token and layer.
 
     Args:
         way: WHOLE, WEIGHTS or TEXTS of the trained MHA, or the trained MLA.

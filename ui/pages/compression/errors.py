@@ -138,7 +138,7 @@ def _errors(view: View) -> dict[str, str]:
 
 
 def _caches(view: View) -> dict[str, str]:
-    """Return the bytes a token in bf16, with the latent and without."""
+    """Return the bytes per token in bf16, with the latent and without."""
     held, whole = (size(BF16_BYTES * n) for n in (view.rank, view.source.full))
     return {"held": held, "whole": whole}
 
