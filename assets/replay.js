@@ -170,6 +170,7 @@
   class Replay extends StandIn {
     constructor() {
       super();
+      this.press = 0; // on a cell, the last that was answered
       ready.then((index) => this.open({ index, turn: 0 }), () => {});
     }
 
@@ -201,6 +202,11 @@
       for (const [id, said] of widgets) {
         const key = keyOf(id);
         if (said === true) return this.pressed(key, page, query);
+        if (said?.cell) { // the latest press on one, which every message names
+          if (said.cell.press <= this.press) continue;
+          this.press = said.cell.press;
+          return "unrecorded";
+        }
         if (said === null || typeof said === "object") {
           const way = this.event(id, said ?? {});
           if (way) return way;
@@ -259,7 +265,6 @@
         return [same, query].map((one) => address(page, one)).find((one) => one in this.index.files)
           ?? address(page, query);
       }
-      if (name === "cell") return "unrecorded";
       return null;
     }
 

@@ -23,7 +23,7 @@ def pooled_bytes(tokens):
     """CSA over so many tokens: window, entries, index entries, and what waits for more (bf16)."""
     full, waiting = divmod(tokens, 2)
     ahead = 2 if full else 0
-    numbers = min(tokens, 2) * 32
+    numbers = min(tokens, 3) * 32
     for width in (32, 16):
         numbers += full * width + 2 * waiting * 2 * width + 2 * ahead * width
     return 2 * numbers
