@@ -7,9 +7,10 @@
 
 A list, or a fault of it, names the tests that should find it: `tests = [...]`, patterns below
 tests/; a list that is called as a room has the room's. These run first, then, where they pass, all
-others of their folders that `make test` runs. A fault is found when one fails. In the end all tests
-that found one run without a fault: one that fails there, too, has found nothing. With --out what is
-known is written after each fault; called again so, it goes on from there.
+others of `make test` in their folders and in the one for the code. A fault is found when one fails.
+At the end all tests that found one run without a fault: one that fails there, too, has found
+nothing. With --out what is known is written after each fault; called again so, it goes on from
+there. It ends with 0 where at least 97 of 100 are found.
 """
 
 import argparse
@@ -40,6 +41,7 @@ from tests.tiers import files_of  # noqa: E402 - found by the path
 FAULTS = ROOT / "tests/faults"
 OF_ROOM = ("ui/pages/test_{}*.py", "ui/pages/{}/test_*.py")
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "models", "build")
+LEAST_FOUND = 0.97
 PATIENCE_SECONDS = 900  # without a test that ends: one that hangs has found the fault too
 HANGS = "a test that does not end"
 BROKEN = 2, 3, 4  # how pytest ends where a fault keeps it from running any test
@@ -87,10 +89,11 @@ class Fault:
 
     @property
     def others(self) -> list[str]:
-        """All others of `make test` in the same folders of tests/."""
-        named = self.named
-        areas = {_area(file) for file in named}
-        return [file for file in of_make_test() if file not in named and _area(file) in areas]
+        """All others of `make test` in the same folders of tests/, those beside the code first."""
+        named, own = self.named, _area_of_code(self.file)
+        areas = {own, *map(_area, named)}
+        others = [file for file in of_make_test() if file not in named and _area(file) in areas]
+        return sorted(others, key=lambda file: _area(file) != own)
 
 
 @cache
@@ -101,6 +104,14 @@ def of_make_test() -> list[str]:
 
 def _area(file: str) -> str:
     return file.split("/")[1]
+
+
+def _area_of_code(file: str) -> str:
+    """The folder of tests/ for the part of the engine that a file stands in, or for the app."""
+    if not file.startswith("mla_engine/"):
+        return "ui"
+    part = _area(file)
+    return part if (ROOT / "tests" / part).is_dir() else "engine"
 
 
 @dataclass(frozen=True)
@@ -304,7 +315,7 @@ def main() -> None:
     found = sum(bool(results[fault].by) for fault in planted)
     spent = sum(results[fault].seconds for fault in planted)
     print(f"{found} of {len(planted)} faults found in {spent:.0f} seconds of the processor")
-    sys.exit(found < len(planted))
+    sys.exit(found < LEAST_FOUND * len(planted))
 
 
 if __name__ == "__main__":

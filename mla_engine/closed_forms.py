@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from mla_engine.config import AttentionConfig
+from mla_engine.model_caches.counting import number
 from mla_engine.model_caches.parts import Layer, Part
 
 Heads = tuple[int, ...]
@@ -89,7 +90,7 @@ def per_token(layer: Layer) -> float:
     grown = [part for part in layer.parts if part.growth == "grows"]
     windows = [part for part in layer.parts if part.growth == "window" and not _pools(layer)]
     numbers = sum(Fraction(part.numbers, part.length) for part in grown)
-    return _number(numbers + sum(part.numbers for part in windows))
+    return number(numbers + sum(part.numbers for part in windows))
 
 
 def held(layer: Layer, tokens: int, dtype_bytes: float) -> float:
@@ -141,11 +142,6 @@ def _row(layer: Layer, part: Part) -> str:
 def _pools(layer: Layer) -> bool:
     """Tell if its rows are vectors, of tokens in a window and of entries."""
     return any(part.name == "entry" for part in layer.parts)
-
-
-def _number(value: Fraction | int) -> float:
-    """Return an int where a fraction is whole."""
-    return int(value) if value == int(value) else float(value)
 
 
 @dataclass(frozen=True, kw_only=True)

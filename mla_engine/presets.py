@@ -2,8 +2,8 @@
 
 The rows are in data/presets.toml and beside a mechanism that brings its own. A preset's `config`
 holds what the engine computes, `model` what is kept; `not_modelled` names what the model does
-beside the former. Rows that
-have no layer of the engine, only the keys of their config.json, are in `model_caches.MODELS`.
+beside the former. Rows that have no layer of the engine, only the keys of their config.json, are
+in `model_caches.MODELS`.
 """
 
 from collections.abc import Mapping

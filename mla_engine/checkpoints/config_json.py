@@ -27,7 +27,7 @@ TEXT = ("text_config", "llm_config", "language_config", "thinker_config")  # of 
 SIZES = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32}
 LEFT_OUT = {  # by files that transformers wrote inside another: sizes of its class, by model_type
     "llama": SIZES,
-    "mistral": SIZES | {"num_key_value_heads": 8, "sliding_window": 4096},
+    "mistral": SIZES | {"num_key_value_heads": 8},
     "qwen2": SIZES | {"num_key_value_heads": 32},
 }
 OF_CLASS = {  # what the class of a type takes for a key that a file leaves out; null is none

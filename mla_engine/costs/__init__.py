@@ -2,7 +2,7 @@
 
 from mla_engine.closed_forms import Formula
 from mla_engine.costs.calls import Cost, decode, prefill
-from mla_engine.costs.formulas import formulas, mistakes, over_held
+from mla_engine.costs.formulas import formulas, mistakes
 from mla_engine.costs.memory import ATTENTION, Serving, layouts, rank_cache_elements
 from mla_engine.costs.roofline import (
     attention_intensity,
@@ -56,7 +56,6 @@ __all__ = [
     "mha_cache_elements",
     "mistakes",
     "model",
-    "over_held",
     "parameters",
     "prefill",
     "rank_cache_elements",

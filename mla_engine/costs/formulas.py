@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mla_engine import mechanisms
 from mla_engine.closed_forms import Formula
 from mla_engine.config import AttentionConfig
-from mla_engine.costs.sizes import cache_elements, held_bytes
+from mla_engine.costs.sizes import cache_elements
 from mla_engine.lazy import LazyModule
 
 if TYPE_CHECKING:
@@ -31,12 +31,6 @@ def mistakes(config: AttentionConfig) -> tuple["Mistake", ...]:
     """Return the wrong formulas that were published for whole models with layers of this kind."""
     every = published.mistakes()
     return tuple(every[key] for key in mechanisms.of(config).costs.mistakes)
-
-
-def over_held(formula: Formula, config: AttentionConfig, tokens: int, dtype_bytes: float) -> float:
-    """Return what a formula gives for a sequence of so many tokens over what a layer then holds."""
-    counted = formula.numbers(config) * tokens * dtype_bytes
-    return counted / held_bytes(config, tokens, dtype_bytes)
 
 
 def _of_layer(mistake: "Mistake") -> Formula:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from mla_engine import checks, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.costs.sizes import cache_elements
-from mla_engine.model_caches.counting import Placing
+from mla_engine.model_caches.counting import Placing, number
 from mla_engine.model_caches.parts import Model
 from mla_engine.model_caches.storage import Storage
 from mla_engine.refusals import RefusedError
@@ -118,7 +118,7 @@ class Serving:
     @property
     def token_bytes(self) -> float:
         """The bytes that each further token adds, over all layers, on each GPU that keeps it."""
-        return _number(self.placing().token_bytes())
+        return number(self.placing().token_bytes())
 
     def rank_sequences(self, batch: int) -> int:
         """Return the sequences of `batch` that the fullest GPU keeps, wholly or in part."""
@@ -127,7 +127,7 @@ class Serving:
     def held_bytes(self, context: int, batch: int = 1) -> float:
         """Return the cache on the fullest GPU: `batch` sequences of `context` tokens."""
         checks.whole("context", context, least=0, most=MOST)
-        return _number(self.placing(batch).held_bytes(context))
+        return number(self.placing(batch).held_bytes(context))
 
     def longest_context(self, batch: int = 1) -> int:
         """Tokens to which each of `batch` sequences can grow, at most MOST; 0 without room."""
@@ -139,8 +139,3 @@ class Serving:
         checks.whole("context", context, most=MOST)
         kept = self.placing().most_bytes(context)
         return largest_batch(Fraction(self.free_bytes), kept, self.groups)
-
-
-def _number(n_bytes: Fraction) -> float:
-    """Return an int where a fraction is whole."""
-    return int(n_bytes) if n_bytes == int(n_bytes) else float(n_bytes)

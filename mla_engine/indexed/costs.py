@@ -89,7 +89,7 @@ def layouts(config: IndexedConfig) -> dict[str, dict[str, float]]:
 
 
 def _own_cache(config: IndexedConfig) -> int:
-    return config.d_latent_kv + config.d_rope + index_elements(config)
+    return latent.latent_elements(config) + index_elements(config)
 
 
 _formula = partial(Formula, right=_own_cache)
@@ -106,7 +106,7 @@ FORMULAS = (
         "d_c + d_R",
         "d<sub>c</sub>+d<sub>R</sub>",
         "sgl-project/sglang #11309",
-        lambda c: c.d_latent_kv + c.d_rope,
+        latent.latent_elements,
     ),
     *(replace(formula, right=_own_cache) for formula in latent.FORMULAS[1:]),
 )

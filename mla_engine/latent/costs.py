@@ -134,14 +134,15 @@ def crossover_queries(config: LatentConfig, context: int | None = None) -> float
     return expansion / extra if extra > 0 else math.inf
 
 
-def _own_cache(config: LatentConfig) -> int:
+def latent_elements(config: LatentConfig) -> int:
+    """Count the numbers of a token's row: c_KV and k_R."""
     return config.d_latent_kv + config.d_rope
 
 
-_formula = partial(Formula, right=_own_cache)
+_formula = partial(Formula, right=latent_elements)
 FORMULAS = (
     _formula(
-        "right", "d_c + d_R", "d<sub>c</sub>+d<sub>R</sub>", "DeepSeek-V2, table 1", _own_cache
+        "right", "d_c + d_R", "d<sub>c</sub>+d<sub>R</sub>", "DeepSeek-V2, table 1", latent_elements
     ),
     _formula(
         "latent_only",

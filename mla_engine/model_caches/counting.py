@@ -19,6 +19,11 @@ from mla_engine.model_caches.parts import Layer, Model, Part
 from mla_engine.model_caches.storage import Storage
 
 
+def number(value: Fraction | int) -> int | float:
+    """Return a whole number as an int, any other as a float."""
+    return int(value) if Fraction(value).denominator == 1 else float(value)
+
+
 def numbers_per_token(layer: Layer) -> Fraction:
     """Return the numbers that each further token adds for good."""
     return sum((part.numbers * part.rows_per_token for part in _stored(layer)), Fraction(0))

@@ -5,11 +5,11 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+from mla_engine.model_caches.counting import number
 from mla_engine.model_caches.engine_log import GIB, LLAMA, SGLANG, VLLM, Logged, Memory
 from mla_engine.model_caches.keys import UncountedError
 from mla_engine.model_caches.models import named
 from mla_engine.model_caches.reconcile import Reconciled
-from mla_engine.model_caches.report import number
 from mla_engine.model_caches.sources import Found
 from mla_engine.model_caches.storage import TYPES, storage, written
 from mla_engine.model_caches.terms import Term

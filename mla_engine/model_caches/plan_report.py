@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from mla_engine.model_caches.counting import number
 from mla_engine.model_caches.flops import endless_crossing, expanding_from, latent_widths
 from mla_engine.model_caches.planner import Plan
-from mla_engine.model_caches.report import number, size
+from mla_engine.model_caches.report import size
 from mla_engine.model_caches.serving import Serving, Step
 
 ALWAYS = (

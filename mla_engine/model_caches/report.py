@@ -12,7 +12,7 @@ from typing import Any
 from mla_engine import checks, devices
 from mla_engine.devices import Device
 from mla_engine.model_caches import pipeline
-from mla_engine.model_caches.counting import OfKind, Placing, by_kind
+from mla_engine.model_caches.counting import OfKind, Placing, by_kind, number
 from mla_engine.model_caches.parts import Layer, Model, Part
 from mla_engine.model_caches.pipeline import refuse_mtp
 from mla_engine.model_caches.storage import TYPES, Storage
@@ -127,11 +127,6 @@ def figures(name: str, model: Model, asked: Asked) -> dict[str, Any]:
         ],
         "gpus": _gpus(model, asked),
     }
-
-
-def number(value: Fraction | int) -> int | float:
-    """Return a whole number as an int."""
-    return int(value) if Fraction(value).denominator == 1 else float(value)
 
 
 def _of_kind(one: OfKind, asked: Asked) -> dict[str, Any]:

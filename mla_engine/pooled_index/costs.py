@@ -77,7 +77,7 @@ def read(config: PooledIndexConfig, _cache: str, _heads: Heads, sizes: Sizes) ->
     own = before % m if (before + min(sizes.new, 1)) % m else 0
     latents = min(before, sizes.queries * config.index_topk + own)
     there = {kind: row.numbers for kind, row in kept_rows(config, before, 1).items()}
-    of_tokens = (config.d_latent_kv + config.d_rope) * latents
+    of_tokens = latent.latent_elements(config) * latents
     fills = sizes.keys // m > before // m
     return of_tokens + there.get("index", 0) + (there.get("waiting", 0) if fills else 0)
 
@@ -85,7 +85,7 @@ def read(config: PooledIndexConfig, _cache: str, _heads: Heads, sizes: Sizes) ->
 def stored(config: PooledIndexConfig, _cache: str, _heads: Heads, sizes: Sizes) -> int:
     """Count the numbers that a call writes: its latents, keys of new blocks, waiting tokens."""
     before, m, x = sizes.keys - sizes.new, config.pooling, indexed.index_elements(config)
-    of_tokens = (config.d_latent_kv + config.d_rope) * sizes.new
+    of_tokens = latent.latent_elements(config) * sizes.new
     filled = sizes.keys // m - before // m
     waiting = min(sizes.new, sizes.keys % m)
     return of_tokens + filled * x + 2 * waiting * x
@@ -178,7 +178,7 @@ FORMULAS = (
         written="d_c + d_R + d_I",
         short="d<sub>c</sub>+d<sub>R</sub>+d<sub>I</sub>",
         source="transformers glm5_next, the cache of its indexer",
-        numbers=lambda c: c.d_latent_kv + c.d_rope + indexed.index_elements(c),
+        numbers=lambda c: latent.latent_elements(c) + indexed.index_elements(c),
     ),
     *(replace(one, right=_own_cache) for one in indexed.FORMULAS if one.code in ALSO_WRONG),
 )

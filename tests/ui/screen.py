@@ -96,6 +96,11 @@ def plain(text: str) -> str:
     return html.unescape(re.sub(r"<[^>]*>", "", text)).replace("\xa0", " ")
 
 
+def percent(share: float) -> str:
+    """Write a share as the pages do, to three digits."""
+    return f"{100 * share:#.3g} %"
+
+
 def said(at: AppTest) -> list[str]:
     """Return a page's sentences: the statement below its title, its prose, its captions."""
     captions = [caption.value for caption in own(at, "caption")]

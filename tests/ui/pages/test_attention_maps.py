@@ -16,7 +16,7 @@ from mla_engine import (
 from mla_engine.figures import symbol_html
 from mla_engine.studies.words import generated_words, hidden_states
 from tests.ui.maps import check_map, check_tiles, hidden, written
-from tests.ui.screen import cells, charts, clicked, statement
+from tests.ui.screen import cells, charts, clicked, percent, statement
 
 PAGE = "pages/attention_maps.py"
 SIZES = {"d_model": 48, "n_heads": 6, "d_head": 10, "d_value": 14}
@@ -43,10 +43,6 @@ def trace_of(variant: str, words=WORDS, seed: int = 10):
         return GroupedQueryAttention(GROUPED, seed=seed)(h)
     layer = MultiHeadLatentAttention(LATENT, seed=seed)
     return layer(h) if variant == "mla" else layer.forward_absorbed(h)
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:#.3g} %"
 
 
 def isolated(word: str) -> str:

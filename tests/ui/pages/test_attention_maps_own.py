@@ -6,7 +6,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from tests.ui.controls import control, controls, pressed
-from tests.ui.screen import charts, clicked, lead, plain, said
+from tests.ui.screen import charts, clicked, lead, percent, plain, said
 from ui.pages.attention_maps.sentences import EXAMPLES
 
 PAGE = "pages/attention_maps.py"
@@ -26,10 +26,6 @@ def maps_of(folder: str, text: str, layer: int) -> tuple[list[str], np.ndarray]:
 
 def chart(drawn) -> str:
     return drawn.clicks
-
-
-def percent(value: float) -> str:
-    return f"{100 * value:#.3g} %"
 
 
 def test_it_opens_at_a_head_and_says_what_the_cell_holds(opened, own_model):

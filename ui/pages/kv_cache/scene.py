@@ -14,7 +14,7 @@ from mla_engine.closed_forms import Amount
 from mla_engine.config import AttentionConfig
 from mla_engine.costs import Serving
 from mla_engine.model_caches import Model, Storage, numbers_per_token
-from mla_engine.model_caches.report import number
+from mla_engine.model_caches.counting import number
 from mla_engine.model_caches.storage import TYPES as OF_TYPES
 from mla_engine.presets import Preset
 from ui.engine import queue, shared_cache
