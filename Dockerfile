@@ -14,6 +14,7 @@ RUN pip --python /opt/venv/bin/python install --no-cache-dir --index-url $TORCH_
 FROM packages AS model
 # A small real model, which the image has from the start; 0 leaves it out.
 ARG REAL_MODEL=1
+COPY kvcount kvcount
 COPY mla_engine mla_engine
 COPY assets/real_mla assets/real_mla
 RUN mkdir models && if [ "$REAL_MODEL" = 1 ]; then \

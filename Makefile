@@ -93,7 +93,7 @@ clean:  ## remove the environment and what tests left behind
 	@$(PIP) --require-hashes --only-binary :all: -r requirements.lock
 	@echo "Installing PyTorch (the largest part, some minutes)"
 	@$(PIP) $$(grep '^torch==' requirements.txt)
-	@$(PIP) --no-deps --no-build-isolation --editable .  # the command .venv/bin/mla
+	@$(PIP) --no-deps --no-build-isolation --editable kvcount --editable .  # .venv/bin/kvcount
 	@touch $@
 
 .venv/ready-to-test: .venv/ready requirements-dev.txt

@@ -36,7 +36,7 @@ from threading import Lock
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.tiers import files_of  # noqa: E402 - found by the path
+from tests.tiers import files_of, in_project  # noqa: E402 - found by the path
 
 FAULTS = ROOT / "tests/faults"
 OF_ROOM = ("ui/pages/test_{}*.py", "ui/pages/{}/test_*.py")
@@ -83,7 +83,7 @@ class Fault:
         found = (
             path.relative_to(ROOT).as_posix()
             for pattern in self.tests
-            for path in sorted((ROOT / "tests").glob(pattern))
+            for path in sorted(ROOT.glob(in_project(pattern)))
         )
         return [file for file in dict.fromkeys(found) if file in of_make_test()]
 
@@ -103,15 +103,17 @@ def of_make_test() -> list[str]:
 
 
 def _area(file: str) -> str:
-    return file.split("/")[1]
+    """The part of the project that a test file is for."""
+    first, second, *_ = file.split("/")
+    return second if first == "tests" else first
 
 
 def _area_of_code(file: str) -> str:
     """The folder of tests/ for the part of the engine that a file stands in, or for the app."""
-    if not file.startswith("mla_engine/"):
-        return "ui"
-    part = _area(file)
-    return part if (ROOT / "tests" / part).is_dir() else "engine"
+    package, part, *_ = Path(file).parts
+    if package == "mla_engine":
+        return part if (ROOT / "tests" / part).is_dir() else "engine"
+    return package if package == "kvcount" else "ui"
 
 
 @dataclass(frozen=True)

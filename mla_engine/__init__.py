@@ -6,6 +6,8 @@ Names are imported on first use, so that what needs no torch is there without it
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kvcount import refusals
+
 if TYPE_CHECKING:
     from mla_engine import checkpoints, costs, mechanisms
     from mla_engine.cache import KVCache
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from mla_engine.presets import PRESETS
     from mla_engine.symbols import SYMBOLS
 
+refusals.add("mla_engine")
 _HOME = {
     "PRESETS": "presets",
     "SYMBOLS": "symbols",

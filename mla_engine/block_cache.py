@@ -11,10 +11,11 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
-from mla_engine import budget, checks
+from kvcount import checks
+from kvcount.refusals import Phrase, RefusedError, instance_of
+from mla_engine import budget
 from mla_engine.cache import Cache, Storage, check_sizes
 from mla_engine.config import AttentionConfig
-from mla_engine.refusals import Phrase, RefusedError, instance_of
 
 Rows = dict[str, tuple[int, ...]]
 

@@ -14,7 +14,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_iter
 
-from mla_engine.refusals import RefusedError
+from kvcount.refusals import RefusedError
 
 GIB = 2**30
 VARIABLE = "MLA_MEMORY_BUDGET_GIB"

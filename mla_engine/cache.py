@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor
 
-from mla_engine import budget, checks, tree
+from kvcount import checks
+from kvcount.refusals import Phrase, RefusedError, instance_of
+from mla_engine import budget, tree
 from mla_engine.config import AttentionConfig, KeysInFull
-from mla_engine.refusals import Phrase, RefusedError, instance_of
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
+from kvcount.counting import number
+from kvcount.parts import Layer, Part
 from mla_engine.config import AttentionConfig
-from mla_engine.model_caches.counting import number
-from mla_engine.model_caches.parts import Layer, Part
 
 Heads = tuple[int, ...]
 Shapes = dict[str, tuple[int, ...]]
@@ -167,7 +167,7 @@ class Costs:
             all and masks, where a kernel leaves out what is not chosen.
         of_latents: parameters that a call does not use where `latents` are handed in.
         formulas: how calculators count its cache, the right way first.
-        mistakes: keys of model_caches/mistakes.toml, for those published for whole models.
+        mistakes: keys of kvcount/data/mistakes.toml, for those published for whole models.
         layouts: config -> numbers per token of every way to lay out the cache, by part; the last
             one is what the layer is meant to keep.
     """

@@ -9,8 +9,8 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
-from mla_engine import checks
-from mla_engine.refusals import Phrase, RefusedError, either, instance_of
+from kvcount import checks
+from kvcount.refusals import Phrase, RefusedError, either, instance_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,12 +16,13 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from mla_engine import checks, costs, mechanisms
-from mla_engine.checkpoints.config_json import parse_json
+from kvcount import checks
+from kvcount.files.config_json import parse_json
+from kvcount.parts import Model
+from kvcount.refusals import RefusedError
+from mla_engine import costs, mechanisms
 from mla_engine.config import SCALINGS, AttentionConfig, RopeConfig
-from mla_engine.model_caches.parts import Model
 from mla_engine.presets import Preset
-from mla_engine.refusals import RefusedError
 
 MARK = "own."
 MOST_LETTERS, MOST_BYTES = 6000, 2**16

@@ -8,10 +8,11 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from mla_engine import budget, checks, estimate
+from kvcount import checks
+from kvcount.refusals import Phrase, RefusedError, instance_of
+from mla_engine import budget, estimate
 from mla_engine.cache import DTYPES, Cache
 from mla_engine.config import AttentionConfig, LongRopeScaling
-from mla_engine.refusals import Phrase, RefusedError, instance_of
 from mla_engine.trace import Trace
 from mla_engine.weights import Weights
 

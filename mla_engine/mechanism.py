@@ -9,13 +9,13 @@ from typing import Any
 
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
+from kvcount.lazy import LazyModule
+from kvcount.refusals import Phrase, RefusedError
 from mla_engine.cache import Cache
 from mla_engine.closed_forms import Costs
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
-from mla_engine.lazy import LazyModule
-from mla_engine.refusals import Phrase, RefusedError
 from mla_engine.trace import Trace
 
 registry = LazyModule("mla_engine.mechanisms")  # which imports this module

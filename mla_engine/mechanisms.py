@@ -11,11 +11,11 @@ from importlib.resources.abc import Traversable
 from operator import attrgetter
 from typing import Any
 
-from mla_engine import checks
+from kvcount import checks
+from kvcount.refusals import RefusedError, instance_of
+from kvcount.tables import read_table
 from mla_engine.config import AttentionConfig
 from mla_engine.mechanism import COMMON_SIZES, Form, Mechanism, Variant, Way
-from mla_engine.refusals import RefusedError, instance_of
-from mla_engine.tables import read_table
 
 
 @lru_cache(maxsize=1)
@@ -120,7 +120,8 @@ def rows(name: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield file, key and row of the table of this name in data/, then beside each mechanism."""
     for folder in ("data", *(one.key for one in all())):
         if (file := resources.files("mla_engine") / folder / name).is_file():
-            yield from ((str(file), *row) for row in read_table(folder, name).items())
+            table = read_table("mla_engine", folder, name)
+            yield from ((str(file), *row) for row in table.items())
 
 
 def _declaration(name: str) -> Traversable:

@@ -1,23 +1,25 @@
 """Published models: the sizes of one attention layer, with their source and what is uncertain.
 
-The rows are in data/presets.toml and beside a mechanism that brings its own. A preset's `config`
-holds what the engine computes, `model` what is kept; `not_modelled` names what the model does
-beside the former. Rows that have no layer of the engine, only the keys of their config.json, are
-in `model_caches.MODELS`.
+The rows are in kvcount/data/models.toml and, of a mechanism that brings its own, beside it. A
+preset's `config` holds what the engine computes, `model` what is kept; `not_modelled` names what
+the model does beside the former. Rows that have no layer of the engine, only the keys of their
+config.json, are in `kvcount.MODELS` alone.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
-from mla_engine import checks, mechanisms
+from kvcount import checks
+from kvcount.models import MODELS, MODELS_FILE
+from kvcount.parts import Model
+from kvcount.refusals import RefusedError
+from mla_engine import mechanisms
 from mla_engine.config import SCALINGS, AttentionConfig, RopeConfig, Scaling
 from mla_engine.costs import sizes
-from mla_engine.model_caches.models import MODELS
-from mla_engine.model_caches.parts import Model
-from mla_engine.refusals import RefusedError
 
 NOT_MODELLED = (
     "alternating local and global layers",
@@ -140,7 +142,8 @@ def _preset(key: str, row: dict[str, Any]) -> Preset:
 
 def _load() -> dict[str, Preset]:
     presets = {}
-    for file, key, row in mechanisms.rows("presets.toml"):
+    published = ((MODELS_FILE, key, one.row) for key, one in MODELS.items())
+    for file, key, row in chain(published, mechanisms.rows("presets.toml")):
         if key in presets:
             raise RefusedError("preset_twice", file=file, key=key)
         if not any(one.key in row for one in mechanisms.all()):

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from kvcount.refusals import RefusedError
 from mla_engine import mechanisms
-from mla_engine.refusals import RefusedError
 
 SIZES = {
     "d": "d_model",

@@ -11,13 +11,13 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from kvcount.devices import Device
+from kvcount.refusals import Phrase
 from mla_engine import budget, mechanisms
 from mla_engine.cache import Cache
 from mla_engine.config import AttentionConfig
-from mla_engine.devices import Device
 from mla_engine.kernels import Keys, absorbed_attention, cut_of, why_not
 from mla_engine.layer import CONSTRUCTION_TIP, AttentionLayer
-from mla_engine.refusals import Phrase
 from mla_engine.trace import Trace
 
 ENOUGH_SECONDS = 0.08

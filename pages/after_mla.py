@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from mla_engine.model_caches import MODELS
+from kvcount import MODELS
 from ui.frame import page
 from ui.pages.after_mla import PAGE, factors, printed, reading
 from ui.pages.after_mla.view import view

@@ -183,19 +183,20 @@ CACHES_OF_PYTHON = {
     "mla_engine/claims/__init__.py:_checks": "without arguments",
     "mla_engine/given_preset.py:read_given": "256 configurations, each of a link",
     "mla_engine/mechanisms.py:all": "without arguments",
-    "mla_engine/model_caches/explain_report.py:table": "without arguments",
-    "mla_engine/model_caches/mistakes.py:mistakes": "without arguments",
-    "mla_engine/model_caches/read.py:architectures": "without arguments",
+    "kvcount/explain_report.py:table": "without arguments",
+    "kvcount/mistakes.py:mistakes": "without arguments",
+    "kvcount/reading/read.py:architectures": "without arguments",
     "mla_engine/rope.py:_numbers": "half as many numbers as rotated dimensions, of 256 rotations",
-    "mla_engine/refusals.py:table": "without arguments",
+    "kvcount/refusals.py:table": "without arguments",
     "mla_engine/studies/words.py:_vector": "256 vectors of at most 64 KiB",
     "mla_engine/worked_example/__init__.py:_data": "without arguments",
 }
 
 
 def caches(pattern: str) -> set[str]:
-    """Return the functions of ui and the engine with such a decorator."""
-    paths = [p for folder in ("ui", "mla_engine") for p in ROOT.glob(f"{folder}/**/*.py")]
+    """Return the functions of app, engine and counter with such a decorator."""
+    folders = "ui", "mla_engine", "kvcount"
+    paths = [path for folder in folders for path in ROOT.glob(f"{folder}/**/*.py")]
     return {
         f"{path.relative_to(ROOT)}:{f.name}"
         for path in paths

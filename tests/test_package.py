@@ -15,6 +15,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+from kvcount.tests.packages import wheel_of
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 SOURCES = sorted(ROOT.glob("mla_engine/**/*.py"))
@@ -34,37 +36,34 @@ EXTRA = (
 ALONE = """
 import importlib, pkgutil, sys
 sys.modules |= dict.fromkeys({absent})
-import mla_engine
-assert mla_engine.__file__.startswith({folder!r}), mla_engine.__file__
+import kvcount, mla_engine
+for one in (kvcount, mla_engine):
+    assert one.__file__.startswith({folder!r}), one.__file__
 for found in pkgutil.walk_packages(mla_engine.__path__, "mla_engine."):
     if not found.name.startswith({extra}):
         importlib.import_module(found.name)
 mla_engine.claims.check("N1")
 """
-BUILD = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Build the wheel without a network from a copy of what it is made of."""
-    tree = tmp_path_factory.mktemp("package")
+    """Build the engine's from its folder and what stands beside it."""
+    tree = tmp_path_factory.mktemp("package") / "engine"
+    tree.mkdir()
     for name in ("pyproject.toml", "LICENSE"):
         shutil.copy(ROOT / name, tree)
-    left_out = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "mla_engine", tree / "mla_engine", ignore=left_out)
-    subprocess.run(
-        [sys.executable, "-c", BUILD, str(tree / "dist")], cwd=tree, check=True, capture_output=True
-    )
-    (made,) = (tree / "dist").glob("*.whl")
-    return made
+    shutil.copytree(ROOT / "mla_engine", tree / "mla_engine")
+    return wheel_of(tree, tree.with_name("copy"))
 
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """Install only the wheel into an empty folder."""
+    """Install only the wheel, and the counter's, into an empty folder."""
+    counter = wheel_of(ROOT / "kvcount", tmp_path_factory.mktemp("counter") / "kvcount")
     folder = tmp_path_factory.mktemp("installed")
     pip = [sys.executable, "-m", "pip", "install", "-qq", "--no-deps", "--no-index"]
-    subprocess.run([*pip, "--target", str(folder), str(wheel)], check=True)
+    subprocess.run([*pip, "--target", str(folder), str(counter), str(wheel)], check=True)
     return folder
 
 
@@ -115,7 +114,7 @@ def test_the_wheel_says_what_it_needs_and_where_it_runs(wheel):
     said = description(wheel)
     needed = [Requirement(one) for one in re.findall(r"^Requires-Dist: (.*)$", said, re.MULTILINE)]
     core = {one.name: one.specifier for one in needed if not one.marker}
-    assert set(core) == {"torch", "numpy"}
+    assert set(core) == {"kvcount", "torch", "numpy"}
     assert all(core["torch"].contains(v) for v in ("2.9.0", "2.13.0", "2.15.0"))
     assert not core["torch"].contains("2.8.1")
     assert {one.name for one in needed if one.marker} >= {"plotly", "safetensors"}
@@ -145,7 +144,8 @@ def test_the_app_is_pinned_to_what_the_engine_allows():
         for one in [Requirement(line)]
     }
     extras = [one for extra in PROJECT["optional-dependencies"].values() for one in extra]
-    for one in map(Requirement, [*PROJECT["dependencies"], *extras]):
+    others = [one for one in PROJECT["dependencies"] if one != "kvcount"]  # it lies beside the app
+    for one in map(Requirement, [*others, *extras]):
         (exact,) = pinned[one.name]
         assert exact.operator == "=="
         assert one.specifier.contains(exact.version), one

@@ -104,7 +104,8 @@ def test_the_image_has_the_files_that_it_names_and_no_test():
     assert [name for name in named if not (ROOT / name).exists()] == []
     left_out = set((ROOT / ".dockerignore").read_text("utf-8").splitlines())
     assert {"tests", "benchmarks", ".git", ".venv", "models", "assets/screenshots"} <= left_out
-    assert not left_out & {"app.py", "pages", "ui", "mla_engine", "assets", ".streamlit", "deploy"}
+    needed = {"app.py", "pages", "ui", "kvcount", "mla_engine", "assets", ".streamlit", "deploy"}
+    assert not left_out & needed
 
 
 def test_the_kernels_ask_for_what_the_tests_install():

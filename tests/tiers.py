@@ -14,13 +14,21 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 TESTS = Path(__file__).parent
+OF_COUNTER = "kvcount/tests/"  # which go with the package, and stand in the table by this path
 TABLE = tomllib.loads((TESTS / "tiers.toml").read_text("utf-8"))
 TIERS: dict[str, list[str]] = {"check": TABLE["check"], "test": TABLE["test"], **TABLE["parts"]}
 
 
 def every_file() -> list[str]:
-    """Every test file, by its path below tests/."""
-    return sorted(path.relative_to(TESTS).as_posix() for path in TESTS.rglob("test_*.py"))
+    """Every test file, by its path below tests/, or below the project for the counter's own."""
+    own = [f"{OF_COUNTER}{path.name}" for path in (TESTS.parent / OF_COUNTER).glob("test_*.py")]
+    others = (path.relative_to(TESTS).as_posix() for path in TESTS.rglob("test_*.py"))
+    return sorted([*own, *others])
+
+
+def in_project(file: str) -> str:
+    """The path of a test file, or a pattern of some, below the project."""
+    return file if file.startswith(OF_COUNTER) else f"tests/{file}"
 
 
 def tiers_of(file: str) -> list[str]:
@@ -33,11 +41,12 @@ def tiers_of(file: str) -> list[str]:
 def files_of(tier: str) -> list[str]:
     """The files of a tier, as arguments for pytest."""
     if tier == "sweeps":
-        found = [file for file in every_file() if "tests.sampling" in (TESTS / file).read_text()]
+        texts = {file: (TESTS.parent / in_project(file)).read_text() for file in every_file()}
+        found = [file for file, text in texts.items() if "tests.sampling" in text]
     else:
         also = {"test": {"check", "test"}}.get(tier, {tier})
         found = [file for file in every_file() if also & set(tiers_of(file))]
-    return [f"tests/{file}" for file in found]
+    return [in_project(file) for file in found]
 
 
 def of_rooms(changed: list[str]) -> list[str]:

@@ -7,9 +7,10 @@ code of a repository runs and no pickle file is opened. Names are imported on fi
 from importlib import import_module
 from typing import Any
 
+from kvcount.files.errors import CheckpointError
+
 _HOME = {
     "Checkpoint": "checkpoint",
-    "CheckpointError": "errors",
     "HiddenBytes": "layer_inputs",
     "HiddenStates": "layer_inputs",
     "Plan": "load",
@@ -26,7 +27,7 @@ _HOME = {
     "tokenize": "tokens",
     "trace_module": "live_model",
 }
-__all__ = list(_HOME)
+__all__ = ["CheckpointError", *_HOME]
 
 
 def __getattr__(name: str) -> Any:

@@ -13,15 +13,15 @@ from typing import Any, BinaryIO
 
 from torch import Tensor
 
+from kvcount.files.errors import CheckpointError, unreadable, usable
+from kvcount.files.folder import existing
+from kvcount.files.safetensors_header import LENGTH_BYTES, header_bytes
+from kvcount.refusals import Phrase
 from mla_engine import budget
 from mla_engine.checkpoints import safetensors_file
 from mla_engine.checkpoints.convert import check_finite
-from mla_engine.checkpoints.errors import CheckpointError, unreadable, usable
-from mla_engine.checkpoints.files import existing
 from mla_engine.checkpoints.safetensors_file import FULL
-from mla_engine.checkpoints.safetensors_header import LENGTH_BYTES, header_bytes
 from mla_engine.checkpoints.tokens import MOST_CHARACTERS, MOST_TOKENS, visible
-from mla_engine.refusals import Phrase
 
 MOST_HEADER_BYTES = 2_000_000  # the longest names of the most tokens, and more
 

@@ -7,27 +7,16 @@ from typing import Any
 
 import torch
 
+from kvcount.files.config_json import config_of, parse_json
+from kvcount.files.errors import CheckpointError, unreadable
+from kvcount.files.folder import REPOSITORY, Files, Report, Span, existing
+from kvcount.files.local import is_gguf, local_files
+from kvcount.files.other_kinds import check_kind
+from kvcount.files.repository import repository_files
+from kvcount.files.safetensors_header import INDEX, MOST_INDEX_BYTES, SINGLE, read_header
+from kvcount.refusals import Phrase, linked
 from mla_engine.checkpoints import safetensors_file
-from mla_engine.checkpoints.config_json import config_of, parse_json
-from mla_engine.checkpoints.errors import CheckpointError, unreadable
-from mla_engine.checkpoints.files import (
-    REPOSITORY,
-    Files,
-    Report,
-    Span,
-    existing,
-)
-from mla_engine.checkpoints.local import is_gguf, local_files
-from mla_engine.checkpoints.other_kinds import check_kind
-from mla_engine.checkpoints.repository import repository_files
 from mla_engine.checkpoints.safetensors_file import TensorEntry
-from mla_engine.checkpoints.safetensors_header import (
-    INDEX,
-    MOST_INDEX_BYTES,
-    SINGLE,
-    read_header,
-)
-from mla_engine.refusals import Phrase, linked
 
 MOST_FILE_BYTES = 64_000_000  # Gemma's tokenizer.json has 34 million
 MOST_SHARDS = 4_000

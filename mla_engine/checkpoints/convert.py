@@ -11,12 +11,12 @@ from math import prod
 import torch
 from torch import Tensor
 
+from kvcount.files.errors import CheckpointError
+from kvcount.refusals import Phrase
 from mla_engine import mechanisms
-from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import Family
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
-from mla_engine.refusals import Phrase
 from mla_engine.symbols import SIZES, SYMBOLS
 
 LETTERS = SIZES | {"n": "group_size"}

@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from torch import Tensor
 
-from mla_engine.checkpoints.errors import CheckpointError, usable
+from kvcount.files.errors import CheckpointError, usable
 
 FOLDER = Path("models/demo")
 MARK = "mla_explorer_random"

@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import layer_norm
 
-from mla_engine import checks
+from kvcount import checks
+from kvcount.files.config_json import checked, value_of
+from kvcount.files.errors import CheckpointError
 from mla_engine.checkpoints import fp8
 from mla_engine.checkpoints.checkpoint import Checkpoint, Progress
-from mla_engine.checkpoints.config_json import checked, value_of
 from mla_engine.checkpoints.convert import PREFIXES, check_finite
-from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import Family, family_of
 from mla_engine.checkpoints.safetensors_file import FULL, TensorEntry
 from mla_engine.ops import rms_norm

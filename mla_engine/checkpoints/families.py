@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from mla_engine import checks, mechanisms
-from mla_engine.checkpoints.config_json import checked, entry, text_of, value_of
-from mla_engine.checkpoints.errors import CheckpointError
+from kvcount import checks
+from kvcount.files.config_json import checked, entry, text_of, value_of
+from kvcount.files.errors import CheckpointError
+from kvcount.refusals import Phrase, either
+from kvcount.tables import read_table
+from mla_engine import mechanisms
 from mla_engine.checkpoints.layer_kinds import (
     indexer,
     is_linear,
@@ -22,8 +25,6 @@ from mla_engine.checkpoints.layer_kinds import (
 )
 from mla_engine.checkpoints.rotation import CONTEXT, ROPE_TABLES, rope_config, rope_entries
 from mla_engine.config import AttentionConfig
-from mla_engine.refusals import Phrase, either
-from mla_engine.tables import read_table
 
 MOST_LAYERS = 1024  # Llama-3.1-405B has 126
 
@@ -77,7 +78,7 @@ ANY = "any"  # instead of the values of a key that the engine models
 
 
 def _load() -> dict[str, Family]:
-    families, kinds = read_table("data", "families.toml"), {}
+    families, kinds = read_table("mla_engine", "data", "families.toml"), {}
     for name, own in families["kinds"].items():  # one that extends another stands behind it
         kinds[name] = _over(kinds[own["extends"]], own, *TABLES) if "extends" in own else own
     return {

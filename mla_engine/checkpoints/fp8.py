@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mla_engine.checkpoints.config_json import text_of
-from mla_engine.checkpoints.errors import CheckpointError
+from kvcount.files.config_json import text_of
+from kvcount.files.errors import CheckpointError
 from mla_engine.checkpoints.safetensors_file import FULL, TensorEntry
 
 BLOCK = 128

@@ -11,17 +11,17 @@ from pathlib import Path
 
 from torch import Tensor
 
+from kvcount.files.config_json import entry
+from kvcount.files.errors import CheckpointError
+from kvcount.refusals import Phrase
 from mla_engine import budget
 from mla_engine.checkpoints.activations import read_activations
 from mla_engine.checkpoints.checkpoint import Checkpoint, Progress, open_checkpoint
-from mla_engine.checkpoints.config_json import entry
 from mla_engine.checkpoints.convert import check_finite
 from mla_engine.checkpoints.embedding import Inputs
-from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import attention_config
 from mla_engine.checkpoints.prefix import Prefix
 from mla_engine.checkpoints.tokens import Tokens, tokenize
-from mla_engine.refusals import Phrase
 
 TIP = Phrase("less_deep")
 # what runs at once, an estimate: vectors of d_model a token, and maps of every head

@@ -8,12 +8,12 @@ under compress_ratios, as repositories publish it.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mla_engine import checks
-from mla_engine.checkpoints.config_json import checked, entry, value_of
-from mla_engine.checkpoints.errors import CheckpointError
+from kvcount import checks
+from kvcount.files.config_json import checked, entry, value_of
+from kvcount.files.errors import CheckpointError
+from kvcount.reading import latents
+from kvcount.reading.keys import Keys
 from mla_engine.checkpoints.rotation import ROPE_TABLES, rope_tables
-from mla_engine.model_caches import latents
-from mla_engine.model_caches.keys import Keys
 
 Entries = Mapping[str, Any]
 

@@ -14,13 +14,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from kvcount.files.errors import CheckpointError
+from kvcount.refusals import Phrase
 from mla_engine import budget, mechanisms
 from mla_engine.cache import Cache
-from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.layer import AttentionLayer
 from mla_engine.pooled.cache import INDEX_WAITING, WAITING
 from mla_engine.pooled.pooling import in_blocks
-from mla_engine.refusals import Phrase
 
 KINDS = (
     "DynamicLayer",

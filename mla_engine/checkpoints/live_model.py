@@ -8,15 +8,16 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from mla_engine import budget, checks, mechanisms
+from kvcount import checks
+from kvcount.files.errors import CheckpointError
+from kvcount.refusals import Phrase
+from mla_engine import budget, mechanisms
 from mla_engine.cache import DTYPES
 from mla_engine.checkpoints import convert, live_cache
-from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import Family, attention_config, family_at
 from mla_engine.layer import AttentionLayer
 from mla_engine.ops import causal_mask
 from mla_engine.pooled import PooledConfig
-from mla_engine.refusals import Phrase
 from mla_engine.trace import Trace
 
 CACHE = ("past_key_values", "cache")  # one input, which transformers 5.24 has renamed

@@ -11,16 +11,17 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from mla_engine import budget, checks, mechanisms
+from kvcount import checks
+from kvcount.files.errors import CheckpointError
+from kvcount.refusals import Phrase
+from mla_engine import budget, mechanisms
 from mla_engine.cache import DTYPES
 from mla_engine.checkpoints import convert, fp8
 from mla_engine.checkpoints.checkpoint import Checkpoint, Progress, open_checkpoint
-from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import Family, attention_config, family_at, n_attentions
 from mla_engine.checkpoints.safetensors_file import FULL, TensorEntry
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
-from mla_engine.refusals import Phrase
 
 QUANTIZED = "F8_E4M3"
 TIP = Phrase("fewer_heads")

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mla_engine.checkpoints.errors import CheckpointError
+from kvcount.files.errors import CheckpointError
 from mla_engine.checkpoints.safetensors_file import TensorEntry
 
 BLOCKS, SCALES, BYTES = "_blocks", "_scales", "U8"

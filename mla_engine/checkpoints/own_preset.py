@@ -3,12 +3,12 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from kvcount.files.errors import CheckpointError
+from kvcount.reading.read import read
 from mla_engine import costs, mechanisms
-from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import attention_config, family_of, n_attentions
 from mla_engine.config import AttentionConfig
 from mla_engine.given_preset import MOST_CONTEXT, GivenPreset, given_preset
-from mla_engine.model_caches.read import read
 
 CONTEXT = "max_position_embeddings"
 

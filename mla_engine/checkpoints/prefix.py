@@ -16,10 +16,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from kvcount.files.errors import CheckpointError
 from mla_engine.checkpoints import fp8, mxfp4, prefix_size
 from mla_engine.checkpoints.checkpoint import Progress
 from mla_engine.checkpoints.embedding import Inputs, check_dtypes
-from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import n_attentions
 from mla_engine.checkpoints.load import QUANTIZED
 from mla_engine.checkpoints.safetensors_file import TensorEntry

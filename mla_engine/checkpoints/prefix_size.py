@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from kvcount.files.errors import CheckpointError
 from mla_engine.checkpoints import fp8, mxfp4
-from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.load import QUANTIZED
 from mla_engine.checkpoints.safetensors_file import TensorEntry
 

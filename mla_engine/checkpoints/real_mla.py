@@ -22,14 +22,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mla_engine.checkpoints.errors import CheckpointError, unreadable, usable
-from mla_engine.checkpoints.files import CONFIG
-from mla_engine.checkpoints.gguf.files import TOKENIZER
-from mla_engine.checkpoints.gguf.folder import TOKENIZER_CONFIG
+from kvcount.files.errors import CheckpointError, unreadable, usable
+from kvcount.files.folder import CONFIG
+from kvcount.files.gguf.files import TOKENIZER
+from kvcount.files.safetensors_header import INDEX, SINGLE
+from kvcount.lazy import LazyModule
+from mla_engine.checkpoints.gguf_folder import TOKENIZER_CONFIG
 from mla_engine.checkpoints.real_model import FOLDER as SOURCE
 from mla_engine.checkpoints.real_model import LICENCE, README
-from mla_engine.checkpoints.safetensors_header import INDEX, SINGLE
-from mla_engine.lazy import LazyModule
 
 np, safetensors = LazyModule("numpy"), LazyModule("safetensors")
 numpy_files = LazyModule("safetensors.numpy")

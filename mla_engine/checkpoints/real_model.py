@@ -21,12 +21,12 @@ from pathlib import Path
 from threading import Event, Thread
 from zipfile import ZipFile
 
-from mla_engine.checkpoints.errors import CheckpointError, usable
-from mla_engine.checkpoints.files import LocalFiles
-from mla_engine.checkpoints.gguf.files import GgufFiles
-from mla_engine.checkpoints.gguf.folder import NAMES, write_folder
-from mla_engine.lazy import LazyModule
-from mla_engine.refusals import Phrase
+from kvcount.files.errors import CheckpointError, usable
+from kvcount.files.folder import LocalFiles
+from kvcount.files.gguf.files import GgufFiles
+from kvcount.lazy import LazyModule
+from kvcount.refusals import Phrase
+from mla_engine.checkpoints.gguf_folder import NAMES, write_folder
 
 filelock = LazyModule("filelock")
 

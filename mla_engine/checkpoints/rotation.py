@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from mla_engine import checks
-from mla_engine.checkpoints.errors import CheckpointError
+from kvcount import checks
+from kvcount.files.errors import CheckpointError
+from kvcount.refusals import Phrase
 from mla_engine.config import SCALINGS, RopeConfig, Scaling, YarnConfig
-from mla_engine.refusals import Phrase
 
 CONTEXT = "original_max_position_embeddings"
 NEEDED = {  # rope_type -> the keys that it has to have

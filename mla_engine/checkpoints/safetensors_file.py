@@ -13,9 +13,9 @@ from typing import Any
 
 import torch
 
-from mla_engine.checkpoints.config_json import parse_json
-from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.checkpoints.safetensors_header import LENGTH_BYTES
+from kvcount.files.config_json import parse_json
+from kvcount.files.errors import CheckpointError
+from kvcount.files.safetensors_header import LENGTH_BYTES
 
 MOST_TENSORS = 400_000  # of one checkpoint; Kimi-K2-Thinking has 208,000
 FULL = ("F64", "F32", "BF16", "F16")  # dtypes whose numbers are the weights themselves

@@ -10,8 +10,8 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
-from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.lazy import LazyModule
+from kvcount.files.errors import CheckpointError
+from kvcount.lazy import LazyModule
 
 tokenizers = LazyModule("tokenizers")
 

@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from kvcount.drawn import drawn, number
+from kvcount.files.config_json import parse_json
+from kvcount.files.errors import CheckpointError
+from kvcount.files.other_kinds import MARK, check_kind
+from kvcount.lazy import LazyModule
+from kvcount.refusals import Phrase
 from mla_engine.checkpoints import tiktoken_file
 from mla_engine.checkpoints.checkpoint import Checkpoint, open_checkpoint
-from mla_engine.checkpoints.config_json import parse_json
-from mla_engine.checkpoints.errors import CheckpointError
-from mla_engine.checkpoints.other_kinds import MARK, check_kind
-from mla_engine.drawn import drawn, number
-from mla_engine.lazy import LazyModule
-from mla_engine.refusals import Phrase
 
 tokenizers = LazyModule("tokenizers")
 

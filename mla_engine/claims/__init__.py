@@ -10,8 +10,8 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
+from kvcount.refusals import RefusedError
 from mla_engine.claims.claim import VERDICTS, Check, Claim, Figure, Verdict, judge, load
-from mla_engine.refusals import RefusedError
 
 __all__ = ["CHECKS", "CLAIMS", "VERDICTS", "Claim", "Figure", "Verdict", "check", "judge"]
 

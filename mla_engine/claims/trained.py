@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from kvcount.refusals import RefusedError
 from mla_engine.claims.claim import Check, Figure, Verdict, judge, listed
 from mla_engine.language_model.study import LEAST_SEEDS, Study, read
-from mla_engine.refusals import RefusedError
 
 FOLDER = Path(__file__).parents[2] / "assets" / "trained"  # of `make train`
 FULL, HALF = "mha", "mha_partial"

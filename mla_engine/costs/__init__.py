@@ -1,5 +1,7 @@
 """Closed forms for one layer: parameters, cache, and the FLOPs and bytes of a call."""
 
+from kvcount.devices import GPUS, Device
+from kvcount.sharing import first_whole
 from mla_engine.closed_forms import Formula
 from mla_engine.costs.calls import Cost, decode, prefill
 from mla_engine.costs.formulas import formulas, mistakes
@@ -25,9 +27,7 @@ from mla_engine.costs.sizes import (
     parameters,
     weight_elements,
 )
-from mla_engine.devices import GPUS, Device
 from mla_engine.latent.costs import crossover_queries
-from mla_engine.sharing import first_whole
 
 __all__ = [
     "ATTENTION",

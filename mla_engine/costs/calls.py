@@ -9,12 +9,13 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 
-from mla_engine import checks, mechanisms
+from kvcount import checks
+from kvcount.refusals import Phrase, RefusedError
+from mla_engine import mechanisms
 from mla_engine.closed_forms import Shapes, Sizes, width
 from mla_engine.config import AttentionConfig
 from mla_engine.costs.sizes import chosen_heads, kept, kind_of_cache
 from mla_engine.mechanism import Form
-from mla_engine.refusals import Phrase, RefusedError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,22 +2,22 @@
 
 Each was found in a public thread, mostly in the words of whoever replaced it. `numbers` says what
 it gives per token and layer. They stand with the mechanism whose cache they count, or, where they
-count whole models, with `model_caches.mistakes`, which the mechanism names.
+count whole models, with `kvcount.mistakes`, which the mechanism names.
 """
 
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kvcount.lazy import LazyModule
 from mla_engine import mechanisms
 from mla_engine.closed_forms import Formula
 from mla_engine.config import AttentionConfig
 from mla_engine.costs.sizes import cache_elements
-from mla_engine.lazy import LazyModule
 
 if TYPE_CHECKING:
-    from mla_engine.model_caches.mistakes import Mistake
+    from kvcount.mistakes import Mistake
 
-published = LazyModule("mla_engine.model_caches.mistakes")
+published = LazyModule("kvcount.mistakes")
 
 
 def formulas(config: AttentionConfig) -> tuple[Formula, ...]:

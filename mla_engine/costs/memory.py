@@ -9,14 +9,15 @@ attention gives each rank whole sequences and all attention weights.
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mla_engine import checks, mechanisms
+from kvcount import checks
+from kvcount.counting import Placing, number
+from kvcount.dtypes import Storage
+from kvcount.parts import Model
+from kvcount.refusals import RefusedError
+from kvcount.sharing import MOST, largest_batch
+from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.costs.sizes import cache_elements
-from mla_engine.model_caches.counting import Placing, number
-from mla_engine.model_caches.parts import Model
-from mla_engine.model_caches.storage import Storage
-from mla_engine.refusals import RefusedError
-from mla_engine.sharing import MOST, largest_batch
 
 ATTENTION = ("tensor", "data")
 BF16 = Storage()

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from math import lcm
 
-from mla_engine import checks, mechanisms
+from kvcount import checks
+from kvcount.devices import Device
+from kvcount.refusals import RefusedError
+from kvcount.sharing import first_whole
+from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.costs.calls import Cost, decode
-from mla_engine.devices import Device
-from mla_engine.refusals import RefusedError
-from mla_engine.sharing import first_whole
 
 MOST_QUERIES = 2**20
 MOST_BATCH = 2**20

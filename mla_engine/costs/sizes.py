@@ -6,11 +6,12 @@ Each mechanism has its own closed forms; here they are asked for.
 from collections.abc import Iterable
 from functools import lru_cache
 
-from mla_engine import checks, closed_forms, mechanisms
+from kvcount import checks
+from kvcount.parts import Layer, Model
+from kvcount.refusals import Phrase, RefusedError
+from mla_engine import closed_forms, mechanisms
 from mla_engine.closed_forms import Amount, KeptPart
 from mla_engine.config import AttentionConfig
-from mla_engine.model_caches.parts import Layer, Model
-from mla_engine.refusals import Phrase, RefusedError
 
 CACHES = mechanisms.cache_kinds()
 Kinds = tuple[tuple[AttentionConfig, int], ...]

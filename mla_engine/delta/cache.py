@@ -6,11 +6,12 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from mla_engine import budget, checks
+from kvcount import checks
+from kvcount.refusals import Phrase, RefusedError, instance_of
+from mla_engine import budget
 from mla_engine.cache import Cache, Storage, check_sizes
 from mla_engine.delta.config import DeltaConfig
 from mla_engine.delta.projections import Tails
-from mla_engine.refusals import Phrase, RefusedError, instance_of
 
 
 class DeltaCache(Cache):

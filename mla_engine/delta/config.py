@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mla_engine import checks
+from kvcount import checks
+from kvcount.refusals import RefusedError
 from mla_engine.config import AttentionConfig
-from mla_engine.refusals import RefusedError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,12 +4,12 @@ Of the chunked form every product of a chunk is counted whole, without the half 
 may leave out; the triangular matrix of 64 tokens is solved for, and its inverse not counted.
 """
 
+from kvcount import layers
+from kvcount.parts import Layer
+from kvcount.refusals import RefusedError
 from mla_engine.closed_forms import Costs, Formula, Heads, KeptPart, Shapes, Sizes, rows
 from mla_engine.delta.config import DeltaConfig
 from mla_engine.delta.forms import CHUNK
-from mla_engine.model_caches import layers
-from mla_engine.model_caches.parts import Layer
-from mla_engine.refusals import RefusedError
 
 
 def weights(config: DeltaConfig, heads: Heads) -> dict[str, int]:

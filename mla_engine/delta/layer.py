@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
 from mla_engine.delta import forms
 from mla_engine.delta.cache import DeltaCache
 from mla_engine.delta.forms import ChunkedTrace, RecurrentTrace

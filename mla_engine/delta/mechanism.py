@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+from kvcount.refusals import Phrase
 from mla_engine.config import AttentionConfig
 from mla_engine.delta import forms, reading
 from mla_engine.delta.cache import DeltaCache
@@ -13,7 +14,6 @@ from mla_engine.delta.forms import ChunkedTrace, RecurrentTrace
 from mla_engine.delta.layer import DeltaAttention
 from mla_engine.delta.projections import project_in, project_out
 from mla_engine.mechanism import COMMON_SIZES, Form, Mechanism, Variant, Way
-from mla_engine.refusals import Phrase
 
 
 def of_sizes(s: Mapping[str, int], base: AttentionConfig) -> DeltaConfig:

@@ -4,7 +4,7 @@ import html
 from collections.abc import Sequence
 from itertools import pairwise
 
-from mla_engine.drawn import drawn, isolated
+from kvcount.drawn import drawn, isolated
 from mla_engine.figures.theme import FONT
 
 MAX_LABELS = 32

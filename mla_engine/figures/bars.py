@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from kvcount.refusals import RefusedError
 from mla_engine.figures.figure import Figure, figure, titled
 from mla_engine.figures.looks import Role, faded, look
 from mla_engine.figures.placed import ends, placed, written
 from mla_engine.figures.theme import FONT, MASKED, TRANSPARENT, legend_above, upright
-from mla_engine.refusals import RefusedError
 
 # Colour is never the only sign: each part has a pattern of its own.
 PATTERNS = ("", "/", ".", "x")

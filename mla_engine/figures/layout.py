@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mla_engine.refusals import RefusedError
+from kvcount.refusals import RefusedError
 
 LANE_WIDTH = 0.22  # of a box
 SWEEPS = 12

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from kvcount.refusals import RefusedError
 from mla_engine.figures.ends import named_lines
 from mla_engine.figures.figure import Figure, titled
 from mla_engine.figures.looks import Look, Role, look
@@ -18,7 +19,6 @@ from mla_engine.figures.theme import (
     ticks_at,
     upright,
 )
-from mla_engine.refusals import RefusedError
 
 HEIGHT, CURVES_HEIGHT = 520, 460
 ROLES = ("input", "rope")  # of curves: without the rotation, and with it

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from kvcount.refusals import RefusedError
 from mla_engine.figures.ends import named_lines, rows
 from mla_engine.figures.figure import Figure, titled
 from mla_engine.figures.looks import Look, Role, look
 from mla_engine.figures.placed import amounts_axis, ends, placed
 from mla_engine.figures.theme import FONT, line, upright
-from mla_engine.refusals import RefusedError
 
 HEIGHT, SPECTRUM_HEIGHT = 420, 380
 TOP = 138  # per cent: two rows of a name stand above the line of 100

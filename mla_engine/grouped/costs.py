@@ -6,11 +6,11 @@ Of a window, counted is what a kernel needs that reads only its keys: min(window
 from dataclasses import replace
 from functools import partial
 
+from kvcount import layers
+from kvcount.parts import Layer
 from mla_engine.closed_forms import Costs, Formula, Heads, Shapes, Sizes
 from mla_engine.grouped.config import GroupedConfig
 from mla_engine.grouped.projections import kv_heads_of
-from mla_engine.model_caches import layers
-from mla_engine.model_caches.parts import Layer
 
 
 def weights(config: GroupedConfig, heads: Heads) -> dict[str, int]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
 from mla_engine.cache import KVCache
 from mla_engine.grouped import forms
 from mla_engine.grouped.forms import GroupedTrace

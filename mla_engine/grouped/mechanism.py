@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from kvcount.refusals import Phrase
 from mla_engine.cache import KVCache
 from mla_engine.config import AttentionConfig, without_scaling
 from mla_engine.grouped import forms
@@ -12,7 +13,6 @@ from mla_engine.grouped.forms import GroupedTrace
 from mla_engine.grouped.layer import GroupedQueryAttention
 from mla_engine.grouped.projections import keys
 from mla_engine.mechanism import COMMON_SIZES, Form, Mechanism, Variant, Way
-from mla_engine.refusals import Phrase
 
 MOST_SUGGESTED = 8  # KV heads, as Llama 3 and many after it have
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from mla_engine import checks
+from kvcount import checks
+from kvcount.refusals import RefusedError
 from mla_engine.config import PAIRINGS
 from mla_engine.latent.config import LatentConfig
-from mla_engine.refusals import RefusedError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,11 +7,11 @@ each of several queries is taken to choose keys of its own. The indexer reads th
 from dataclasses import replace
 from functools import partial
 
+from kvcount import layers
+from kvcount.parts import Layer
 from mla_engine.closed_forms import Costs, Formula, Heads, Shapes, Sizes
 from mla_engine.indexed.config import IndexedConfig
 from mla_engine.latent import costs as latent
-from mla_engine.model_caches import layers
-from mla_engine.model_caches.parts import Layer
 
 MOST = 2**20  # keys that a choice can have: all
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
+from kvcount.refusals import RefusedError
 from mla_engine.cache import Cache
 from mla_engine.indexed.indexer import Index, IndexedProjections
 from mla_engine.latent import forms as latent
@@ -31,7 +32,6 @@ from mla_engine.latent.trace import (
 )
 from mla_engine.layer import Places
 from mla_engine.ops import causal_mask, softmax
-from mla_engine.refusals import RefusedError
 from mla_engine.rope import Turn, per_head
 from mla_engine.trace import Trace
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
+from kvcount.refusals import Phrase, RefusedError
 from mla_engine.indexed import forms
 from mla_engine.indexed.cache import IndexedCache
 from mla_engine.indexed.forms import IndexedAbsorbedTrace, IndexedTrace
@@ -18,7 +19,6 @@ from mla_engine.indexed.indexer import IndexedProjections
 from mla_engine.latent import AbsorbedTrace, LatentTrace
 from mla_engine.latent import forms as latent
 from mla_engine.layer import query_rows
-from mla_engine.refusals import Phrase, RefusedError
 
 FORMS = {"expanded": latent.expanded, "absorbed": latent.absorbed}
 

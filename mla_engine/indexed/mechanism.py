@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import partial
 
+from kvcount.refusals import Phrase
 from mla_engine.config import AttentionConfig
 from mla_engine.indexed import forms
 from mla_engine.indexed.cache import IndexedCache
@@ -16,7 +17,6 @@ from mla_engine.latent import forms as latent
 from mla_engine.latent import mechanism as of_latent
 from mla_engine.latent.projections import latents_of, queries_of
 from mla_engine.mechanism import Mechanism, Variant, Way
-from mla_engine.refusals import Phrase
 
 TOPK = 2048  # of DeepSeek-V3.2 and GLM-5
 NARROW, FEW = 1024, 4  # below this d_model a layer is a toy, whose sentence is to show a choice

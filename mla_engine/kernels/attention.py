@@ -8,9 +8,9 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
+from kvcount.lazy import LazyModule
 from mla_engine.kernels import by_torch, plan
 from mla_engine.kernels.keys import Keys
-from mla_engine.lazy import LazyModule
 
 launch = LazyModule("mla_engine.kernels.launch")  # which needs requirements-gpu.txt
 

@@ -7,7 +7,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from mla_engine.refusals import RefusedError
+from kvcount.refusals import RefusedError
 
 
 @dataclass(frozen=True, eq=False)

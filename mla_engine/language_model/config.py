@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from mla_engine import checks, mechanisms
+from kvcount import checks
+from kvcount.refusals import Phrase, RefusedError
+from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
-from mla_engine.refusals import Phrase, RefusedError
 
 __all__ = ["ModelConfig", "WordError"]
 

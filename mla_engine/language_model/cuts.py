@@ -13,14 +13,15 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, einsum
 
-from mla_engine import checks, mechanisms
+from kvcount import checks
+from kvcount.refusals import RefusedError
+from mla_engine import mechanisms
 from mla_engine.language_model.accuracy import accuracies, run_of
 from mla_engine.language_model.model import LanguageModel, ModelTrace
 from mla_engine.language_model.texts import Text, mixed
 from mla_engine.latent import LatentConfig
 from mla_engine.layer import AttentionLayer
 from mla_engine.ops import highest, softmax
-from mla_engine.refusals import RefusedError
 from mla_engine.trace import Trace
 
 __all__ = [

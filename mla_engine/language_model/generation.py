@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
 from mla_engine.cache import Cache
 from mla_engine.language_model.model import LanguageModel, ModelTrace
 

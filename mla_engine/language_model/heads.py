@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
 from mla_engine.language_model.accuracy import batch, exercises
 from mla_engine.language_model.model import LanguageModel, ModelTrace
 from mla_engine.language_model.texts import NAMES, TASKS, Text

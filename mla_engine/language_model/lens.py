@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from mla_engine import checks, tree
+from kvcount import checks
+from mla_engine import tree
 from mla_engine.language_model.model import LanguageModel
 from mla_engine.language_model.reading import Reading
 from mla_engine.ops import softmax

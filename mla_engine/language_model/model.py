@@ -11,12 +11,12 @@ import torch
 from torch import Tensor, einsum, nn
 from torch.nn.functional import silu
 
+from kvcount.refusals import RefusedError
 from mla_engine import mechanisms, tree
 from mla_engine.cache import Cache
 from mla_engine.language_model.config import ModelConfig
 from mla_engine.layer import AttentionLayer
 from mla_engine.ops import rms_norm, softmax
-from mla_engine.refusals import RefusedError
 from mla_engine.trace import Trace
 from mla_engine.weights import Weights
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
 from mla_engine.language_model.model import LanguageModel
 from mla_engine.language_model.reading import by_turns
 from mla_engine.trace import Trace

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import fmean, variance
 from typing import Any
 
-from mla_engine.refusals import RefusedError
+from kvcount.refusals import RefusedError
 
 __all__ = ["OneCache", "Row", "Spread", "read"]
 

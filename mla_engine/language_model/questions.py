@@ -13,7 +13,7 @@ from statistics import fmean
 import torch
 from torch import Tensor, einsum
 
-from mla_engine import checks
+from kvcount import checks
 from mla_engine.language_model.accuracy import batch, exercises
 from mla_engine.language_model.cuts import Change, TopKeys
 from mla_engine.language_model.heads import HeadScores, Places, places_in, scores_of

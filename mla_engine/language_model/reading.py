@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from kvcount.refusals import Phrase
 from mla_engine import budget, tree
 from mla_engine.language_model.model import BlockTrace, LanguageModel
 from mla_engine.layer import AttentionLayer
 from mla_engine.ops import softmax
-from mla_engine.refusals import Phrase
 from mla_engine.trace import Trace
 
 __all__ = ["Reading", "by_turns", "check_held", "layer_of", "read"]

@@ -15,22 +15,23 @@ from pathlib import Path
 
 from torch import Tensor, einsum, nn
 
-from mla_engine import budget, checks
+from kvcount import checks
+from kvcount.files.config_json import checked, value_of
+from kvcount.files.errors import CheckpointError
+from kvcount.lazy import LazyModule
+from kvcount.refusals import Phrase
+from mla_engine import budget
 from mla_engine.checkpoints import fp8
 from mla_engine.checkpoints.checkpoint import Checkpoint, Progress, open_checkpoint
-from mla_engine.checkpoints.config_json import checked, value_of
 from mla_engine.checkpoints.convert import check_finite
 from mla_engine.checkpoints.embedding import Inputs, check_dtypes
-from mla_engine.checkpoints.errors import CheckpointError
 from mla_engine.checkpoints.families import attention_config, n_attentions
 from mla_engine.checkpoints.load import describe, load_attention
 from mla_engine.checkpoints.tokens import cut, tokenizer_of, vocabulary
 from mla_engine.language_model.config import ModelConfig
 from mla_engine.language_model.model import LanguageModel
 from mla_engine.language_model.reading import check_held
-from mla_engine.lazy import LazyModule
 from mla_engine.ops import rms_norm
-from mla_engine.refusals import Phrase
 
 tokenizers = LazyModule("tokenizers")
 

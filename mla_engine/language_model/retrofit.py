@@ -17,14 +17,15 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from mla_engine import checks, mechanisms
+from kvcount import checks
+from kvcount.refusals import RefusedError
+from mla_engine import mechanisms
 from mla_engine.grouped import GroupedConfig
 from mla_engine.language_model.accuracy import run_of
 from mla_engine.language_model.model import LanguageModel
 from mla_engine.language_model.moments import roots
 from mla_engine.language_model.texts import Text
 from mla_engine.layer import AttentionLayer
-from mla_engine.refusals import RefusedError
 from mla_engine.studies.compression import joint
 from mla_engine.studies.transmla import Conversion, converted
 

@@ -11,7 +11,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from mla_engine import checks, mechanisms
+from kvcount import checks
+from kvcount.refusals import RefusedError
+from mla_engine import mechanisms
 from mla_engine.indexed import IndexedConfig, IndexedTrace
 from mla_engine.indexed.costs import MOST
 from mla_engine.indexed.forms import left_out
@@ -21,7 +23,6 @@ from mla_engine.language_model.questions import Questions
 from mla_engine.latent.trace import masked_sum
 from mla_engine.layer import AttentionLayer
 from mla_engine.ops import softmax
-from mla_engine.refusals import RefusedError
 from mla_engine.trace import Trace
 
 __all__ = [

@@ -8,13 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from kvcount.files.errors import CheckpointError, unreadable
+from kvcount.lazy import LazyModule
+from kvcount.refusals import Phrase
 from mla_engine import mechanisms
-from mla_engine.checkpoints.errors import CheckpointError, unreadable
 from mla_engine.config import RopeConfig
 from mla_engine.language_model.config import ModelConfig
 from mla_engine.language_model.model import LanguageModel
-from mla_engine.lazy import LazyModule
-from mla_engine.refusals import Phrase
 
 __all__ = ["dump", "load_model", "parse", "save_model"]
 

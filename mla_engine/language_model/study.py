@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kvcount.refusals import RefusedError
 from mla_engine.language_model.study_rows import Plan, Row, read_plan, read_row
-from mla_engine.refusals import RefusedError
 
 __all__ = ["LEAST_SEEDS", "Spread", "Study", "differ", "read"]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from kvcount.refusals import RefusedError
 from mla_engine.language_model.texts import TASKS
-from mla_engine.refusals import RefusedError
 
 __all__ = ["Bin", "Plan", "Planned", "Point", "Row", "read_plan", "read_row"]
 

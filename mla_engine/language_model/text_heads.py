@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
 from mla_engine.language_model.heads import HeadScores
 from mla_engine.language_model.model import LanguageModel
 from mla_engine.language_model.reading import Reading, by_turns, check_held

@@ -20,7 +20,7 @@ from importlib.resources import files
 from random import Random
 from typing import NamedTuple
 
-from mla_engine import checks
+from kvcount import checks
 
 __all__ = [
     "LENGTH",

@@ -10,8 +10,8 @@ from typing import Self
 import torch
 from torch import Tensor, einsum
 
+from kvcount.refusals import RefusedError
 from mla_engine.latent.config import LatentConfig
-from mla_engine.refusals import RefusedError
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

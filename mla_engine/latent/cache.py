@@ -5,10 +5,10 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
+from kvcount.refusals import Phrase
 from mla_engine.cache import Cache
 from mla_engine.latent.config import LatentConfig
-from mla_engine.refusals import Phrase
 
 
 class LatentCache(Cache):

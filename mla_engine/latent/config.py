@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mla_engine import checks
+from kvcount import checks
 from mla_engine.config import KeysInFull, RopeConfig, check_common, effective_scale
 
 PLAIN_ROPE = RopeConfig()

@@ -3,11 +3,10 @@
 import math
 from functools import partial
 
-from mla_engine import checks
+from kvcount import checks, layers
+from kvcount.parts import Layer
 from mla_engine.closed_forms import Costs, Formula, Heads, Shapes, Sizes
 from mla_engine.latent.config import LatentConfig
-from mla_engine.model_caches import layers
-from mla_engine.model_caches.parts import Layer
 
 
 def weights(config: LatentConfig, heads: Heads) -> dict[str, int]:

@@ -10,7 +10,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
+from kvcount.refusals import Phrase, RefusedError
 from mla_engine.cache import Cache, KVCache
 from mla_engine.latent import forms
 from mla_engine.latent.absorption import AbsorbedMatrices
@@ -18,7 +19,6 @@ from mla_engine.latent.cache import LatentCache
 from mla_engine.latent.projections import LatentProjections
 from mla_engine.latent.trace import AbsorbedTrace, LatentTrace
 from mla_engine.layer import position_numbers, query_rows
-from mla_engine.refusals import Phrase, RefusedError
 
 
 class MultiHeadLatentAttention(LatentProjections):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from functools import partial
 
+from kvcount.refusals import Phrase
 from mla_engine.cache import KVCache
 from mla_engine.config import AttentionConfig, without_scaling
 from mla_engine.latent import forms
@@ -14,7 +15,6 @@ from mla_engine.latent.layer import MultiHeadLatentAttention
 from mla_engine.latent.projections import latents_of, queries_of
 from mla_engine.latent.trace import AbsorbedTrace, LatentTrace
 from mla_engine.mechanism import COMMON_SIZES, Form, Mechanism, Variant, Way
-from mla_engine.refusals import Phrase
 
 SIZES = (*COMMON_SIZES, "d_latent_kv", "d_latent_q", "d_rope")
 

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from mla_engine import checks
+from kvcount import checks
+from kvcount.refusals import RefusedError
 from mla_engine.config import (
     AttentionConfig,
     LongRopeScaling,
@@ -10,7 +11,6 @@ from mla_engine.config import (
     check_common,
     effective_scale,
 )
-from mla_engine.refusals import RefusedError
 
 PLAIN_ROPE = RopeConfig()
 

@@ -6,6 +6,8 @@ min(window, s) tokens and min(index_topk, s / pooling) entries. The indexer read
 
 from dataclasses import replace
 
+from kvcount import layers
+from kvcount.parts import Layer
 from mla_engine.closed_forms import (
     Amount,
     Costs,
@@ -17,8 +19,6 @@ from mla_engine.closed_forms import (
     per_token,
     rows,
 )
-from mla_engine.model_caches import layers
-from mla_engine.model_caches.parts import Layer
 from mla_engine.pooled.config import PooledConfig
 from mla_engine.pooled.projections import groups_of
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
 from mla_engine.layer import position_numbers, query_rows
 from mla_engine.pooled import forms
 from mla_engine.pooled.cache import PooledCache

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import gcd
 
+from kvcount.refusals import Phrase
 from mla_engine.config import AttentionConfig, LongRopeScaling, without_scaling
 from mla_engine.mechanism import Form, Mechanism, Variant, Way
 from mla_engine.pooled import forms, reading
@@ -15,7 +16,6 @@ from mla_engine.pooled.forms import PooledTrace
 from mla_engine.pooled.layer import PooledAttention
 from mla_engine.pooled.pooling import pooled
 from mla_engine.pooled.projections import queries_of, tokens_of
-from mla_engine.refusals import Phrase
 
 SIZES = ("d_model", "n_heads", "d_latent_kv", "d_latent_q", "d_rope")
 CSA = {"pooling": 4, "overlap": True, "index_topk": 512}  # of DeepSeek-V4-Flash

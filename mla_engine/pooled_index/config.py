@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from mla_engine import checks
+from kvcount import checks
+from kvcount.refusals import RefusedError
 from mla_engine.indexed.config import IndexedConfig
-from mla_engine.refusals import RefusedError
 
 
 @dataclass(frozen=True, kw_only=True)

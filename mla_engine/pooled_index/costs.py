@@ -7,6 +7,8 @@ several queries as many as the last one attends to. The indexer reads the keys o
 from dataclasses import replace
 from functools import partial
 
+from kvcount import layers
+from kvcount.parts import Layer
 from mla_engine.closed_forms import (
     Amount,
     Costs,
@@ -20,8 +22,6 @@ from mla_engine.closed_forms import (
 )
 from mla_engine.indexed import costs as indexed
 from mla_engine.latent import costs as latent
-from mla_engine.model_caches import layers
-from mla_engine.model_caches.parts import Layer
 from mla_engine.pooled_index.config import PooledIndexConfig
 
 ALSO_WRONG = ("no_index", "one_head", "every_head")  # of the formulas for DSA

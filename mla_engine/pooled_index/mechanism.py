@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+from kvcount.refusals import Phrase
 from mla_engine.config import AttentionConfig
 from mla_engine.indexed import forms
 from mla_engine.indexed import mechanism as of_indexed
@@ -21,7 +22,6 @@ from mla_engine.pooled_index.layer import (
     PooledIndexAttention,
     PooledIndexTrace,
 )
-from mla_engine.refusals import Phrase
 
 POOLING, TOY_POOLING = 4, 2  # of GLM-5.3-Flash; of a layer whose sentence is to show a choice
 

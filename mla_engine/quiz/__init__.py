@@ -7,7 +7,7 @@ from random import Random
 
 import torch
 
-from mla_engine import checks
+from kvcount import checks
 from mla_engine.quiz import caches, forms, maps, successors, work
 from mla_engine.quiz.question import Choice, Generator, Question
 

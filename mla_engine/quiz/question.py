@@ -6,8 +6,8 @@ from random import Random
 
 import numpy as np
 
+from kvcount.refusals import RefusedError
 from mla_engine.claims.claim import Figure
-from mla_engine.refusals import RefusedError
 
 MOST_CHOICES = 4
 NEAR = 0.03  # two amounts that differ by less would read alike

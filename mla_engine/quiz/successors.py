@@ -3,9 +3,9 @@
 from math import isqrt
 from random import Random
 
+from kvcount import MODELS, Layer, Published, numbers_per_token
 from mla_engine import costs
 from mla_engine.claims.claim import Figure
-from mla_engine.model_caches import MODELS, Layer, Published, numbers_per_token
 from mla_engine.presets import PRESETS
 from mla_engine.quiz.caches import BF16_BYTES, sizes
 from mla_engine.quiz.question import Generator, Question, amounts

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
+from kvcount.refusals import Phrase
 from mla_engine.latent import MultiHeadLatentAttention
-from mla_engine.refusals import Phrase
 
 __all__ = ["DTYPES", "Agreement", "agreement_of", "relative_error"]
 

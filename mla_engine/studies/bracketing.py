@@ -6,7 +6,7 @@ absorbed form, on the right the expanded one (DeepSeek-V2, arXiv 2405.04434, sec
 
 from dataclasses import dataclass
 
-from mla_engine import checks
+from kvcount import checks
 from mla_engine.latent import LatentConfig
 
 __all__ = ["FORMS", "SIDES", "Bracketing", "Matrix", "bracketings"]

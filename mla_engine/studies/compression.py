@@ -12,11 +12,11 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
+from kvcount.refusals import Phrase, RefusedError
 from mla_engine.grouped import GroupedQueryAttention, forms
 from mla_engine.grouped.projections import finished, turn_of
 from mla_engine.layer import position_numbers
-from mla_engine.refusals import Phrase, RefusedError
 from mla_engine.rope import per_head
 from mla_engine.studies.agreement import relative_error
 

@@ -7,7 +7,7 @@ a test that looks only at these passes: `unharmed` and `whole_places` say which.
 import torch
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
 from mla_engine.config import PAIRINGS, RopeConfig
 from mla_engine.latent import LatentConfig
 from mla_engine.ops import softmax

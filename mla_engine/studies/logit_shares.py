@@ -17,9 +17,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
+from kvcount.refusals import RefusedError
 from mla_engine.latent import AbsorbedTrace, LatentTrace
-from mla_engine.refusals import RefusedError
 
 __all__ = ["LogitShares", "Row", "logit_shares", "table"]
 

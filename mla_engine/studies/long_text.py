@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from mla_engine import checks, mechanisms
+from kvcount import checks
+from kvcount.refusals import RefusedError
+from mla_engine import mechanisms
 from mla_engine.cache import Cache, KVCache
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
-from mla_engine.refusals import RefusedError
 
 __all__ = ["LongMap", "kept_in", "long_map", "rows"]
 

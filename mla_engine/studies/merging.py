@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, einsum
 
-from mla_engine import checks
+from kvcount import checks
 from mla_engine.grouped import GroupedConfig, GroupedQueryAttention
 from mla_engine.latent import LatentConfig, MultiHeadLatentAttention
 from mla_engine.latent.absorption import require_no_gate

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
 from mla_engine.delta import DeltaAttention
 from mla_engine.latent import MultiHeadLatentAttention
 from mla_engine.latent.absorption import singular_values_of_product

@@ -12,9 +12,9 @@ from math import ceil
 import torch
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
+from kvcount.refusals import RefusedError
 from mla_engine.latent import LatentCache, LatentConfig, MultiHeadLatentAttention
-from mla_engine.refusals import RefusedError
 from mla_engine.studies.agreement import relative_error
 
 

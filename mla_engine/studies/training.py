@@ -6,7 +6,7 @@ the queries again out of the small latent (DeepSeek-V3, arXiv 2412.19437, sectio
 
 from dataclasses import dataclass
 
-from mla_engine import checks
+from kvcount import checks
 from mla_engine.latent import LatentConfig
 
 

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, einsum
 
-from mla_engine import checks
+from kvcount import checks
+from kvcount.refusals import RefusedError, instance_of
 from mla_engine.grouped import GroupedConfig, GroupedQueryAttention
 from mla_engine.grouped.projections import shared_places
 from mla_engine.latent import LatentConfig, MultiHeadLatentAttention
 from mla_engine.layer import Places
-from mla_engine.refusals import RefusedError, instance_of
 from mla_engine.studies.agreement import relative_error
 
 BALANCES = ("columns", "whole")

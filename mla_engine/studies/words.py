@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from mla_engine.drawn import SELECTORS, redrawn
-from mla_engine.refusals import RefusedError
+from kvcount.drawn import SELECTORS, redrawn
+from kvcount.refusals import RefusedError
 
 MAX_WORDS = 256
 MAX_CHARACTERS = 2000

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
-from mla_engine.refusals import RefusedError
+from kvcount.refusals import RefusedError
 from mla_engine.worked_example.numbers import (
     MAX_CHARACTERS,
     Gap,

@@ -10,7 +10,7 @@ from enum import Enum
 from fractions import Fraction
 from math import isqrt
 
-from mla_engine.refusals import Phrase, RefusedError
+from kvcount.refusals import Phrase, RefusedError
 
 DIGITS = 50
 MAX_CHARACTERS = 12

@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from mla_engine.refusals import RefusedError, sentence
+from kvcount.refusals import RefusedError, sentence
 from tests.sampling import ALL
 
 LONGEST_SENTENCE = 4_000  # characters of what a visitor is told

@@ -157,7 +157,7 @@ def copied(root, changes):
     for name in ("ui", "pages", ".streamlit"):
         left_out = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, root / name, ignore=left_out)
-    for name in ("mla_engine", "assets"):
+    for name in ("kvcount", "mla_engine", "assets"):
         (root / name).symlink_to(ROOT / name)
     shutil.copy(ROOT / "app.py", root)
     for name, (old, new) in changes.items():

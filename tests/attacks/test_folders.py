@@ -9,7 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from mla_engine.checkpoints import CheckpointError, quota
+from kvcount.files import quota
+from mla_engine.checkpoints import CheckpointError
 from tests.engine.samples import refused
 from tests.ui.conftest import opened  # noqa: F401, a fixture
 from ui.engine import folders, own_model

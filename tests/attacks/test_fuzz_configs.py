@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import CONFIG_MAPPING
 
+from kvcount.refusals import RefusedError
 from mla_engine.checkpoints.families import FAMILIES, attention_config
 from mla_engine.config import AttentionConfig
-from mla_engine.refusals import RefusedError
 from tests.attacks.nearly import fuzz, junk, mutated, outcome, outcome_within
 from tests.checkpoints import pooled_model
 from tests.checkpoints.models import MODELS

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
 
+from kvcount.files.safetensors_header import LENGTH_BYTES, header_bytes
 from mla_engine.checkpoints import describe, open_checkpoint
 from mla_engine.checkpoints.activations import read_activations
 from mla_engine.checkpoints.safetensors_file import parse_header, parse_json
-from mla_engine.checkpoints.safetensors_header import LENGTH_BYTES, header_bytes
 from tests.attacks.nearly import deep, fuzz, junk, mutated, outcome, outcome_within, texts_of
 from tests.sampling import many
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kvcount.refusals import RefusedError
 from mla_engine.checkpoints import HiddenStates
-from mla_engine.refusals import RefusedError
 from tests.attacks.nearly import fuzz, junk, mutated, outcome, texts_of
 from tests.sampling import many
 from ui.engine.workers import access

@@ -7,10 +7,10 @@ from unicodedata import category
 
 import pytest
 
+from kvcount.drawn import drawn, isolated
+from kvcount.refusals import sentence
 from mla_engine.checkpoints import CheckpointError
-from mla_engine.drawn import drawn, isolated
 from mla_engine.figures.axes import safe as on_axis
-from mla_engine.refusals import sentence
 from tests.ui.conftest import open_page
 from tests.ui.screen import everything
 from ui.frame.rooms import PAGES

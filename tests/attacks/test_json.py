@@ -5,13 +5,9 @@ import tracemalloc
 
 import pytest
 
-from mla_engine.checkpoints import (
-    CheckpointError,
-    config_json,
-    open_checkpoint,
-    safetensors_file,
-)
-from mla_engine.checkpoints.config_json import parse_json
+from kvcount.files import config_json
+from kvcount.files.config_json import parse_json
+from mla_engine.checkpoints import CheckpointError, open_checkpoint, safetensors_file
 from mla_engine.checkpoints.safetensors_file import parse_header
 from tests.checkpoints.reading import names_of
 

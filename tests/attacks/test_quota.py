@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 import streamlit as st
 
-from mla_engine.checkpoints import CheckpointError, quota
+from kvcount.files import quota
+from mla_engine.checkpoints import CheckpointError
 from tests.checkpoints.reading import open_repository
 from ui.engine import folders, job_owner
 from ui.engine.job_owner import COOKIE
@@ -18,7 +19,7 @@ NAMES = [f"layers.{i}.W" for i in range(6)]
 QUOTA = 2**20
 ANOTHER = """
 import sys
-from mla_engine.checkpoints import quota
+from kvcount.files import quota
 from tests.checkpoints.reading import open_repository
 quota.visitor.set("elsewhere")
 quota.spend.__defaults__ = (lambda: 0.0,)

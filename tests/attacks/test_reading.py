@@ -6,7 +6,8 @@ import threading
 import huggingface_hub
 import pytest
 
-from mla_engine.checkpoints import CheckpointError, open_checkpoint, quota
+from kvcount.files import quota
+from mla_engine.checkpoints import CheckpointError, open_checkpoint
 from tests.checkpoints.reading import NAMES, expect_equal, open_repository
 from tests.checkpoints.serving import Handler, serving
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from kvcount.tests.published import listed
 from mla_engine import PRESETS, checkpoints
 from mla_engine.checkpoints import CheckpointError, safetensors_file, tokens
 from tests.attacks import hostile
 from tests.checkpoints.serving import serving
-from tests.model_caches.published import listed
 from tests.ui.conftest import opened  # noqa: F401, a fixture
 from tests.ui.screen import statement
 from ui import ROOT

@@ -94,7 +94,7 @@ def test_a_cell_answers_with_what_it_holds(app, reader):
     reader.open(f"{app.url}/attention_maps?{urlencode(LINK)}")
     reader.point(*reader.ask(CELL, 1, 2.5 / 5, 4.5 / 5))
     reader.see(".hovertext", "sees (2)")
-    assert max(reader.ask(BARS)) == 1  # with the pointer there
+    wait_until(lambda: max(reader.ask(BARS)) == 1)  # with the pointer there, once it has faded in
     reader.tap()
     reader.there("map_key=2")
     reader.there("map_query=4")

@@ -8,7 +8,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from mla_engine.checkpoints import build_demo, pieces
+from kvcount.files import pieces
+from mla_engine.checkpoints import build_demo
 from tests import patience
 from tests.checkpoints.serving import serving
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from kvcount.files.gguf.blocks import TYPES
 from mla_engine.checkpoints.demo import SENTENCES
-from mla_engine.checkpoints.gguf.blocks import TYPES
 
 gguf = pytest.importorskip("gguf", reason="gguf of requirements-dev.txt is not installed")
 Type = gguf.GGMLQuantizationType

@@ -5,8 +5,8 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file
 
+from kvcount.files.repository import repository_files
 from mla_engine.checkpoints import Checkpoint, open_checkpoint
-from mla_engine.checkpoints.repository import repository_files
 
 NAMES = [f"layers.{i}.W" for i in range(6)]
 

@@ -12,9 +12,9 @@ from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaRotaryEmbedding
 
+from kvcount.files.gguf import vocabulary
+from kvcount.files.gguf.blocks import TYPES
 from mla_engine.checkpoints import hidden_states_of_layers, load_attention, open_checkpoint
-from mla_engine.checkpoints.gguf import vocabulary
-from mla_engine.checkpoints.gguf.blocks import TYPES
 from mla_engine.checkpoints.tokens import tokenize
 from tests.checkpoints import gguf_model
 from tests.checkpoints.gguf_model import gguf

@@ -7,9 +7,9 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
+from kvcount import sources
 from mla_engine.checkpoints import CheckpointError, describe, hidden_states, open_checkpoint
 from mla_engine.checkpoints.tokens import tokenize
-from mla_engine.model_caches import sources
 from tests.checkpoints import gguf_model
 from tests.checkpoints.gguf_model import gguf
 from tests.engine.samples import refused

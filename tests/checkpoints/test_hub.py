@@ -7,8 +7,8 @@ import huggingface_hub
 import pytest
 import torch
 
+from kvcount.files.safetensors_header import INDEX
 from mla_engine.checkpoints import CheckpointError, open_checkpoint
-from mla_engine.checkpoints.safetensors_header import INDEX
 from tests.checkpoints.conftest import SHARDS
 from tests.checkpoints.serving import COMMIT, Handler, serving
 

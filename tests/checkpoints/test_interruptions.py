@@ -6,7 +6,8 @@ import threading
 import pytest
 from huggingface_hub.utils import WeakFileLock
 
-from mla_engine.checkpoints import CheckpointError, open_checkpoint, pieces
+from kvcount.files import pieces
+from mla_engine.checkpoints import CheckpointError, open_checkpoint
 from tests.checkpoints.reading import NAMES, expect_equal, open_with_headers, unfinished
 
 

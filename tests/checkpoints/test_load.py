@@ -4,6 +4,7 @@ import pytest
 import torch
 from transformers import DeepseekV2Config
 
+from kvcount import counting, read
 from mla_engine import budget
 from mla_engine.checkpoints import (
     Checkpoint,
@@ -13,7 +14,6 @@ from mla_engine.checkpoints import (
     open_checkpoint,
 )
 from mla_engine.checkpoints.families import attention_config, n_attentions
-from mla_engine.model_caches import counting, read
 from tests.checkpoints.models import MODELS, built, own_tensors, rewritten, saved
 from tests.engine.samples import hidden, refused, relative
 

@@ -8,8 +8,8 @@ import shutil
 import pytest
 import torch
 
+from kvcount import sources
 from mla_engine.checkpoints import describe, hidden_states, load_attention, open_checkpoint
-from mla_engine.model_caches import sources
 from tests.checkpoints.models import rewrite_config, rewritten
 from tests.checkpoints.texts import TEXT, add_tokenizer
 from tests.engine.samples import refused

@@ -7,11 +7,11 @@ import zlib
 import pytest
 from transformers import GlmMoeDsaConfig
 
+from kvcount.refusals import RefusedError
 from mla_engine import PRESETS
 from mla_engine.checkpoints import attention_config
 from mla_engine.checkpoints.own_preset import preset_of_config
 from mla_engine.given_preset import MARK, MOST_LETTERS, given_preset, plain, read_given
-from mla_engine.refusals import RefusedError
 from tests.checkpoints import pooled_model
 
 OWN = {

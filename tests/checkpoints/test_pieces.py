@@ -5,9 +5,9 @@ import torch
 from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM, DeepseekV2Config
 
+from kvcount.files.folder import Span
+from kvcount.files.pieces import grouped
 from mla_engine.checkpoints import CheckpointError, open_checkpoint
-from mla_engine.checkpoints.files import Span
-from mla_engine.checkpoints.pieces import grouped
 from tests.checkpoints.reading import expect_equal, open_with_headers
 
 

@@ -7,7 +7,9 @@ import pytest
 import torch
 from transformers import CONFIG_MAPPING
 
-from mla_engine import PooledCache, RopeConfig, YarnConfig, costs, mechanisms, model_caches
+import kvcount
+from kvcount.tests.published import V4_FLASH
+from mla_engine import PooledCache, RopeConfig, YarnConfig, costs, mechanisms
 from mla_engine.checkpoints import (
     CheckpointError,
     attention_config,
@@ -32,7 +34,6 @@ from tests.checkpoints.pooled_model import (
 )
 from tests.checkpoints.texts import TEXT, add_tokenizer
 from tests.engine.samples import relative
-from tests.model_caches.published import V4_FLASH
 
 FORMS = pytest.mark.parametrize("published", [False, True], ids=["own form", "published"])
 COMPRESS = RopeConfig(
@@ -134,10 +135,10 @@ def test_of_deepseek_v4_flash_both_counts_of_its_cache_agree():
     kinds = Counter(mechanisms.of(layer).kind(layer) for layer in layers)
     assert kinds == {"SWA": 2, "CSA": 21, "HCA": 20}
     assert sum(costs.cache_elements(layer) for layer in layers) == 3_440
-    by_config = model_caches.read(config).layers
+    by_config = kvcount.read(config).layers
     for context in (0, 1, 5, 127, 128, 131, 4095, 2**20 - 1):
         for layer, parts in zip(layers, by_config, strict=True):
-            counted = model_caches.held_bytes(parts, model_caches.storage("bf16"), context)
+            counted = kvcount.held_bytes(parts, kvcount.storage("bf16"), context)
             assert costs.held_bytes(layer, context, 2) == counted
 
 

@@ -14,9 +14,9 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from kvcount.files.folder import LocalFiles
+from kvcount.files.gguf.files import GgufFiles
 from mla_engine.checkpoints import describe, open_checkpoint, real_model
-from mla_engine.checkpoints.files import LocalFiles
-from mla_engine.checkpoints.gguf.files import GgufFiles
 from mla_engine.checkpoints.real_model import Wheel, build, share
 from mla_engine.checkpoints.tokens import tokenize
 from tests.attacks.server import wait_until

@@ -6,10 +6,10 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from kvcount.files.folder import LocalFiles
+from kvcount.files.gguf.files import GgufFiles
 from mla_engine.checkpoints import CheckpointError, load_attention, open_checkpoint, real_model
-from mla_engine.checkpoints.files import LocalFiles
-from mla_engine.checkpoints.gguf.files import GgufFiles
-from mla_engine.checkpoints.gguf.folder import write_folder
+from mla_engine.checkpoints.gguf_folder import write_folder
 from mla_engine.checkpoints.tokens import cut, tokenize, tokenizer_of
 
 pytest.importorskip("gguf", reason="gguf of requirements-dev.txt is not installed")

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
 
+from kvcount.files.config_json import parse_json
+from kvcount.files.safetensors_header import header_bytes
 from mla_engine.checkpoints import CheckpointError
-from mla_engine.checkpoints.config_json import parse_json
 from mla_engine.checkpoints.safetensors_file import DTYPES, as_tensor, parse_header
-from mla_engine.checkpoints.safetensors_header import header_bytes
 
 
 def row(dtype="F32", shape=(2, 3), offsets=(0, 24)):

@@ -9,9 +9,9 @@ import torch
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
+from kvcount.refusals import RefusedError, sentence
 from mla_engine import GroupedConfig, LatentConfig, RopeConfig, YarnConfig
 from mla_engine.config import LinearScaling, Llama3Scaling, LongRopeScaling
-from mla_engine.refusals import RefusedError, sentence
 
 
 def randomized(layer, seed=3):

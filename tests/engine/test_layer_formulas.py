@@ -5,8 +5,8 @@ from math import inf
 
 import pytest
 
+from kvcount.mistakes import mistakes
 from mla_engine import PRESETS, DeltaConfig, costs, mechanisms
-from mla_engine.model_caches.mistakes import mistakes
 from tests.engine.test_pooled_costs import V4, V4_HCA
 
 KIMI_K3 = DeltaConfig(d_model=7168, n_heads=96, d_head=128)

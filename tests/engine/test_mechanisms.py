@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from kvcount.refusals import RefusedError
 from mla_engine import (
     PRESETS,
     SYMBOLS,
     mechanisms,
 )
-from mla_engine.refusals import RefusedError
 from tests.engine.kinds import SWA, forms, layer_of, ways
 from tests.engine.samples import hidden
 

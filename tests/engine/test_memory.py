@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from kvcount import Storage
 from mla_engine import costs
 from mla_engine.costs import GPUS, Serving, formulas, rank_cache_elements
-from mla_engine.model_caches import Storage
 from mla_engine.presets import PRESETS
 from tests.engine.samples import dense
 

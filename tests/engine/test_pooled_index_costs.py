@@ -7,7 +7,8 @@ import torch
 from torch import einsum
 from transformers import Glm5NextTextConfig
 
-from mla_engine import PooledIndexCache, PooledIndexConfig, costs, mechanisms, model_caches
+import kvcount
+from mla_engine import PooledIndexCache, PooledIndexConfig, costs, mechanisms
 from mla_engine.checkpoints import attention_config
 from tests.engine.by_hand import BATCH, GLM, OF_GLM, flops
 from tests.engine.kinds import layer_of
@@ -85,11 +86,11 @@ def test_of_glm_5_3_flash_both_counts_of_its_cache_agree(pooling):
     sparse = [c for c in layers if mechanisms.of(c).key == "pooled_index"]
     assert [type(c) is PooledIndexConfig for c in layers] == [n % 4 == 3 for n in range(45)]
     assert sum(costs.cache_elements(c) for c in sparse) == 11 * (512 + 128 / pooling)
-    by_config = model_caches.read(config).layers
+    by_config = kvcount.read(config).layers
     for context in (0, 1, 5, 15, 16, 17, 4095, 2**20 - 1):
         for layer, parts in zip(layers, by_config, strict=True):
             if layer in sparse:
-                counted = model_caches.held_bytes(parts, model_caches.storage("bf16"), context)
+                counted = kvcount.held_bytes(parts, kvcount.storage("bf16"), context)
                 assert costs.held_bytes(layer, context, 2) == counted
     right, not_pooled, no_index, *_ = costs.formulas(sparse[0])
     assert right.off(sparse[0]) == 1

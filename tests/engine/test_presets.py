@@ -7,11 +7,11 @@ from fractions import Fraction
 import pytest
 import transformers
 
+from kvcount import MODELS
 from mla_engine import GroupedConfig as Grouped
 from mla_engine import config as c
 from mla_engine import mechanisms
 from mla_engine.checkpoints import attention_config
-from mla_engine.model_caches import MODELS
 from mla_engine.presets import NOT_MODELLED, PRESETS, Preset
 
 # Key, kind, layers, cached numbers per token and layer, effective softmax scale to eight digits.

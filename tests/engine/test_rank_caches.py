@@ -5,9 +5,9 @@ from itertools import pairwise
 import pytest
 import torch
 
+from kvcount import Layer, Model, Storage
 from mla_engine import GroupedConfig, LatentConfig, costs, mechanisms
 from mla_engine.costs import Serving, rank_cache_elements
-from mla_engine.model_caches import Layer, Model, Storage
 from tests.engine.kinds import DSA, GLM, KDA, OF_DELTA, OF_POOLED
 from tests.engine.samples import hidden
 

@@ -8,10 +8,11 @@ from string import Formatter
 
 import pytest
 
-from mla_engine.refusals import ORIGINAL, Phrase, RefusedError, sentence, table
+from kvcount.refusals import ORIGINAL, Phrase, RefusedError, of_package, sentence, table
 
 ROOT = Path(__file__).parents[2]
-ENGINE = sorted((ROOT / "mla_engine").rglob("*.py"))
+COUNTER = sorted(path for path in (ROOT / "kvcount").rglob("*.py") if "tests" not in path.parts)
+ENGINE = [*COUNTER, *sorted((ROOT / "mla_engine").rglob("*.py"))]
 IN_TRITON = {ROOT / f"mla_engine/kernels/{name}.py" for name in ("decode", "launch")}
 LANGUAGES = {language for rows in table().values() for row in rows.values() for language in row}
 ROWS = {(section, code): row for section, rows in table().items() for code, row in rows.items()}
@@ -80,6 +81,14 @@ def test_every_code_has_a_sentence_and_every_sentence_its_code() -> None:
     assert used == set(ROWS)
 
 
+def test_the_counter_has_the_sentences_that_it_says_and_no_others() -> None:
+    used = {
+        (section, code) for file in COUNTER for section, found, _ in made(file) for code in found
+    }
+    own = {(section, code) for section, rows in of_package("kvcount").items() for code in rows}
+    assert used == own
+
+
 def placeholders(text: str) -> set[tuple[str, str | None, str | None]]:
     return {part[1:] for part in Formatter().parse(text) if part[1] is not None}
 
@@ -95,7 +104,7 @@ def test_languages_say_the_same_values(key: tuple[str, str]) -> None:
 
 def test_a_language_without_a_sentence_falls_back_to_english() -> None:
     error = RefusedError("no_heads")
-    assert sentence(error, "eo") == str(error) == ROWS["engine", "no_heads"][ORIGINAL]
+    assert sentence(error, "eo") == str(error) == ROWS["refused", "no_heads"][ORIGINAL]
 
 
 def test_what_a_refusal_quotes_is_said_in_the_same_language() -> None:
@@ -103,7 +112,7 @@ def test_what_a_refusal_quotes_is_said_in_the_same_language() -> None:
     outer = RefusedError("memory", what=inner, lower=Phrase("fewer_heads"), needed=2.0, limit=1.0)
     for language in LANGUAGES:
         said = sentence(outer, language)
-        assert ROWS["engine", "no_heads"][language] in said
+        assert ROWS["refused", "no_heads"][language] in said
         assert ROWS["phrase", "fewer_heads"][language] in said
 
 

@@ -6,6 +6,7 @@ import re
 import pytest
 import torch
 
+from kvcount.refusals import Phrase, RefusedError
 from mla_engine import (
     GroupedConfig,
     GroupedQueryAttention,
@@ -18,7 +19,6 @@ from mla_engine import (
 )
 from mla_engine.budget import MemoryBudgetError
 from mla_engine.config import LinearScaling, Llama3Scaling, LongRopeScaling
-from mla_engine.refusals import Phrase, RefusedError
 from tests.engine.kinds import DSA
 from tests.engine.samples import refused
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kvcount.drawn import isolated
 from mla_engine import worked_example
-from mla_engine.drawn import isolated
 from mla_engine.worked_example import Gap
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 import torch
 
+from kvcount.refusals import RefusedError
 from mla_engine.kernels import absorbed_attention, attention, by_torch, why_not
-from mla_engine.refusals import RefusedError
 from tests.kernels.samples import assert_close, case
 
 ONE = case(3, (20, 4), queries=2)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
+from kvcount.refusals import RefusedError
 from mla_engine.indexed import IndexedConfig
 from mla_engine.language_model import LanguageModel
 from mla_engine.language_model.questions import Questions
 from mla_engine.language_model.sparse import RULES, Sparse, answered, with_topk
 from mla_engine.language_model.texts import LENGTH, TASKS, WORDS
-from mla_engine.refusals import RefusedError
 from tests.language_model.samples import GQA, MLA, model, text
 
 DSA = IndexedConfig(**vars(MLA), n_index_heads=3, d_index=6, index_topk=2)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from safetensors.torch import load, save
 
-from mla_engine.checkpoints.errors import CheckpointError
+from kvcount.files.errors import CheckpointError
 from mla_engine.language_model import load_model, save_model
 from mla_engine.language_model.storage import FORMAT, dump, parse
 from tests.language_model.samples import ATTENTIONS, MLA, model, text

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from kvcount.refusals import RefusedError, sentence
 from mla_engine.language_model.study import LEAST_SEEDS, Spread, Study, differ, read
 from mla_engine.language_model.texts import TASKS
-from mla_engine.refusals import RefusedError, sentence
 from tests import study_rows as made
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from kvcount.refusals import sentence
 from mla_engine.language_model import ModelConfig, WordError
-from mla_engine.refusals import sentence
 from tests.language_model.samples import MLA, WORDS, config
 
 

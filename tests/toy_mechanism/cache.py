@@ -6,7 +6,7 @@ import torch
 from mla_engine.toy.config import TiedConfig
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
 from mla_engine.cache import Cache
 
 

@@ -2,8 +2,8 @@
 
 from mla_engine.toy.config import TiedConfig
 
+from kvcount.parts import Layer, Part
 from mla_engine.closed_forms import Costs, Formula, Heads, Shapes, Sizes
-from mla_engine.model_caches.parts import Layer, Part
 
 
 def weights(config: TiedConfig, heads: Heads) -> dict[str, int]:

@@ -8,7 +8,7 @@ from mla_engine.toy.config import TiedConfig
 from mla_engine.toy.trace import TiedTrace
 from torch import Tensor
 
-from mla_engine import checks
+from kvcount import checks
 from mla_engine.layer import AttentionLayer, Places, position_numbers, query_rows
 from mla_engine.weights import Weights
 

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 from streamlit.runtime.scriptrunner import StopException, add_script_run_ctx
 
+from kvcount.refusals import Phrase, RefusedError, sentence
 from mla_engine import GroupedConfig, LatentConfig, RopeConfig
-from mla_engine.refusals import Phrase, RefusedError, sentence
 from tests import patience
 from tests.attacks.server import wait_until
 from tests.ui import engine_works as works

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from mla_engine.lazy import LazyModule
-from mla_engine.refusals import Phrase, RefusedError
+from kvcount.lazy import LazyModule
+from kvcount.refusals import Phrase, RefusedError
 from ui.engine import queue, shared_cache
 
 ray = LazyModule("ray")

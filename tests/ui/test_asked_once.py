@@ -30,7 +30,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[object, str], list]:
 
 def test_the_config_of_a_published_model_is_read_once(opened, counted):
     opened("pages/after_mla.py")
-    calls = counted(import_module("mla_engine.model_caches.models"), "read")
+    calls = counted(import_module("kvcount.models"), "read")
     at = opened("pages/after_mla.py", am_model="kimi-k3", am_kv="fp8")
     assert at.dataframe
     assert not calls

@@ -7,7 +7,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from mla_engine.refusals import RefusedError, sentence
+from kvcount.refusals import RefusedError, sentence
 from tests import patience
 from ui.engine import device, queue, shared_cache
 from ui.parts import measure

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mla_engine.lazy import LazyModule
+from kvcount.lazy import LazyModule
 from tests import patience
 from ui.server import hooks
 

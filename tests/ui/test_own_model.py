@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import ui.frame.rooms  # noqa: F401 - finds the pages
+from kvcount.tests.published import LLAMA_3_70B, V3, listed
 from mla_engine import mechanisms
 from mla_engine.checkpoints import load_attention, open_checkpoint
 from mla_engine.checkpoints.own_preset import preset_of_config
@@ -16,7 +17,6 @@ from mla_engine.given_preset import given_preset
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.checkpoints.serving import serving
 from tests.checkpoints.test_own_preset import FORGED, KIMI, OWN
-from tests.model_caches.published import LLAMA_3_70B, V3, listed
 from tests.ui.controls import link, pressed
 from tests.ui.screen import plain, refusal
 from ui.engine import shared_cache

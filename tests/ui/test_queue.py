@@ -9,7 +9,7 @@ import pytest
 import torch
 from streamlit.runtime.scriptrunner import StopException, add_script_run_ctx
 
-from mla_engine.checks import RefusedError
+from kvcount.checks import RefusedError
 from tests import patience
 from tests.attacks.server import wait_until
 from tests.clock import Clock

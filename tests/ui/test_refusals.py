@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from kvcount.refusals import RefusedError, sentence
 from mla_engine import budget
 from mla_engine.budget import MemoryBudgetError
-from mla_engine.refusals import RefusedError, sentence
 from tests.ui.screen import refusal
 from ui.engine.folders import inside
 from ui.parts import prose

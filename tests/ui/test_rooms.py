@@ -20,7 +20,7 @@ from ui.settings.parsers import Setting, whole
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
-COPIED, LINKED = ("ui", "pages", "benchmarks", ".streamlit"), ("mla_engine", "assets")
+COPIED, LINKED = ("ui", "pages", "benchmarks", ".streamlit"), ("kvcount", "mla_engine", "assets")
 LITE = PRESETS["deepseek-v2-lite"].config
 
 

@@ -26,7 +26,7 @@ from ui.settings.sizes import SMALL_SIZES, sizes_of
 
 ROOT = Path(__file__).parents[2]
 MOST_LINES = 25
-ALLOWED = {"mla_engine", "torch", "collections", "dataclasses"}
+ALLOWED = {"kvcount", "mla_engine", "torch", "collections", "dataclasses"}
 # reads a snippet a line as JSON, runs it in an empty namespace and answers with what it printed
 NOTEBOOK = """
 import contextlib, importlib.util, io, json, sys, traceback
@@ -126,11 +126,12 @@ def named(parameter: object) -> str:
 def notebook(
     tmp_path_factory: pytest.TempPathFactory, small_models: Path
 ) -> Iterator[Callable[[str], str]]:
-    """Run code where only mla_engine and trained models of this project are found."""
+    """Run code where only the two packages and trained models of this project are found."""
     place = tmp_path_factory.mktemp("notebook")
     (place / "assets").mkdir()
     (place / "assets/trained").symlink_to(small_models)
-    (place / "mla_engine").symlink_to(ROOT / "mla_engine")
+    for package in ("kvcount", "mla_engine"):
+        (place / package).symlink_to(ROOT / package)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", NOTEBOOK], cwd=place, **pipes) as kernel:
 

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 TOY = ROOT / "tests/toy_mechanism"
-PARTS = ("app.py", "pages", "ui", "mla_engine", "assets", ".streamlit")
+PARTS = ("app.py", "pages", "ui", "kvcount", "mla_engine", "assets", ".streamlit")
 PARTS += ("tests/__init__.py", "tests/patience.py")
 SIZES = {"variant": "tied", "d_model": "48", "n_heads": "6", "d_head": "8", "d_value": "8"}
 OPENED = {  # page -> the link that shows the mechanism there

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mla_engine.lazy import LazyModule
+from kvcount.lazy import LazyModule
 from ui.classroom.codes import MARK, Lead
 from ui.classroom.limits import JOINS, OPENINGS, Rate, part
 from ui.classroom.store import MOST_FOLLOWERS, PRESENT_SECONDS, Ages, ClassError, Room

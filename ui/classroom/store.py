@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from mla_engine.refusals import RefusedError
+from kvcount.refusals import RefusedError
 from ui.classroom.codes import Lead
 
 MOST_FOLLOWERS = 2000  # of a room, who are present

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import torch
 
-from mla_engine.refusals import RefusedError
+from kvcount.refusals import RefusedError
 from ui.settings.server import Server, server
 
 _frees: list[Callable[[], None]] = []  # what lets go of memory when there is none left

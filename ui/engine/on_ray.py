@@ -18,7 +18,7 @@ from itertools import chain
 from secrets import token_hex
 from typing import TypeVar
 
-from mla_engine.refusals import RefusedError
+from kvcount.refusals import RefusedError
 from ui.engine import job_owner, queue
 from ui.engine.real_layer import RealLayer
 from ui.engine.shared_cache import SharedCache

@@ -5,16 +5,16 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
+from kvcount import UncountedError
+from kvcount.files.config_json import parse_json
+from kvcount.files.folder import CONFIG, MOST_CONFIG_BYTES, REPOSITORY
+from kvcount.files.stored_weights import Stored
+from kvcount.models import named
+from kvcount.sources import Found, no_source, of_config, of_published, of_text
 from mla_engine import PRESETS, mechanisms
-from mla_engine.checkpoints.config_json import parse_json
-from mla_engine.checkpoints.files import CONFIG, MOST_CONFIG_BYTES, REPOSITORY
 from mla_engine.checkpoints.own_preset import preset_of_config
 from mla_engine.config import AttentionConfig
 from mla_engine.given_preset import given_preset, plain
-from mla_engine.model_caches import UncountedError
-from mla_engine.model_caches.models import named
-from mla_engine.model_caches.sources import Found, no_source, of_config, of_published, of_text
-from mla_engine.model_caches.stored_weights import Stored
 from ui.engine import folders, real_layer, shared_cache
 from ui.engine.model import Model, built
 from ui.engine.real_layer import RealLayer

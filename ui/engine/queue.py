@@ -14,8 +14,8 @@ import streamlit as st
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from kvcount.refusals import RefusedError
 from mla_engine import LatentConfig, MultiHeadLatentAttention
-from mla_engine.refusals import RefusedError
 from ui.engine import device, job_owner
 from ui.engine.line import Line, Ticket
 

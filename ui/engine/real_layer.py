@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 import streamlit as st
 import torch
 
+from kvcount.drawn import drawn
+from kvcount.files.folder import REPOSITORY
+from kvcount.refusals import Phrase, RefusedError
 from mla_engine import mechanisms
 from mla_engine.checkpoints import HiddenBytes, HiddenStates, Plan
-from mla_engine.checkpoints.files import REPOSITORY
 from mla_engine.checkpoints.tokens import check_text
 from mla_engine.config import AttentionConfig
-from mla_engine.drawn import drawn
 from mla_engine.layer import AttentionLayer
 from mla_engine.mechanism import Variant
-from mla_engine.refusals import Phrase, RefusedError
 from ui.engine import folders, shared_cache, whole_model
 from ui.engine.workers import access, limits
 from ui.engine.workers.access import Place

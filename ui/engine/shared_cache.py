@@ -19,7 +19,7 @@ import streamlit as st
 from cachetools import TTLCache
 from cachetools.keys import typedkey
 
-from mla_engine.lazy import LazyModule
+from kvcount.lazy import LazyModule
 from ui.engine import device, queue
 from ui.engine.footprint import footprint
 from ui.settings.server import server

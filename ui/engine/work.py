@@ -6,9 +6,9 @@ what is slower counts as many as take as long. So the bound is the same on every
 
 from collections.abc import Iterable
 
+from kvcount.refusals import Phrase, RefusedError
 from mla_engine import costs, mechanisms
 from mla_engine.config import AttentionConfig
-from mla_engine.refusals import Phrase, RefusedError
 from ui.engine import layers
 from ui.engine.layers import Origin
 

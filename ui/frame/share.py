@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from mla_engine.lazy import LazyModule
+from kvcount.lazy import LazyModule
 from ui.settings import address, state
 from ui.words.numbers import count
 from ui.words.text import listed, safe, t

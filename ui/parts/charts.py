@@ -12,8 +12,8 @@ import numpy as np
 import orjson
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures
-from mla_engine.lazy import LazyModule
 from ui import SCRIPTS, asset, css
 from ui.engine import shared_cache
 from ui.engine.digest import digest

@@ -14,8 +14,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import streamlit as st
 
-from mla_engine.drawn import drawn
-from mla_engine.lazy import LazyModule
+from kvcount.drawn import drawn
+from kvcount.lazy import LazyModule
 from ui.settings.server import server
 
 pd = LazyModule("pandas")

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from kvcount.lazy import LazyModule
 from mla_engine import SYMBOLS
 from mla_engine.config import AttentionConfig
 from mla_engine.figures import FlowNode, symbol_html
-from mla_engine.lazy import LazyModule
 from mla_engine.symbols import sources
 from ui.engine import layers
 from ui.words.text import listed, t

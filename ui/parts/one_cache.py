@@ -10,11 +10,11 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.figures import Band, look
 from mla_engine.language_model import one_cache
 from mla_engine.language_model.one_cache import OneCache, Row, Spread
-from mla_engine.lazy import LazyModule
 from ui import ASSETS
 from ui.engine import shared_cache
 from ui.parts import charts, prose

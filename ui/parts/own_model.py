@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
+from kvcount.files.folder import CONFIG
+from kvcount.sources import Found
 from mla_engine import PRESETS
-from mla_engine.checkpoints.files import CONFIG
-from mla_engine.model_caches.sources import Found
 from ui.engine import model, own_model
 from ui.parts import prose
 from ui.parts.control import control

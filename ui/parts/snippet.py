@@ -12,9 +12,9 @@ from string import Template
 from textwrap import indent, wrap
 
 import mla_engine
+from kvcount.drawn import hides, turns
 from mla_engine import PRESETS, mechanisms
 from mla_engine.config import AttentionConfig
-from mla_engine.drawn import hides, turns
 from ui.engine import trained
 from ui.engine.layers import Origin, form_of
 from ui.engine.model import Model
@@ -50,9 +50,9 @@ ENGINE = {  # where what a snippet may use is to be imported from
     "mla_engine.language_model.retrofit": {"Retrofit"},
     "mla_engine.language_model.sparse": {"RULES", "Sparse", "answered"},
     "mla_engine.language_model.study": {"Spread", "differ"},
-    "mla_engine.model_caches": {"MODELS", "Placing", "Plan", "Storage", "storage"},
-    "mla_engine.model_caches.levers": {"levers"},
-    "mla_engine.model_caches.sources": {"find"},
+    "kvcount": {"MODELS", "Placing", "Plan", "Storage", "storage"},
+    "kvcount.levers": {"levers"},
+    "kvcount.sources": {"find"},
     "mla_engine.pooled.reading": {"columns", "given"},
     "mla_engine.quiz": {"order", "question"},
     "mla_engine.rope": {"inverse_frequencies"},

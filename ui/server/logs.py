@@ -24,7 +24,7 @@ from ui.streamlit_internals import (
 )
 
 FIELDS = "reference", "page"  # what our own code says beside its message, with `extra`
-OURS = "ui", "mla_engine"
+OURS = "ui", "mla_engine", "kvcount"
 SERVERS = "uvicorn", "uvicorn.error"  # its log of requests stays silent, as Streamlit has it
 STRANGERS = DecodeError, MediaFileStorageError  # no message; a file that there is not
 

@@ -11,7 +11,7 @@ import torch
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mla_engine.lazy import LazyModule
+from kvcount.lazy import LazyModule
 from ui.engine import queue, shared_cache
 from ui.frame import page as frame
 from ui.server.answers import answer

@@ -10,13 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from mla_engine import PRESETS, checks, mechanisms
+from kvcount import checks
+from kvcount.dtypes import type_name
+from kvcount.lengths import tokens
+from kvcount.refusals import RefusedError
+from mla_engine import PRESETS, mechanisms
 from mla_engine.given_preset import MARK, read_given
 from mla_engine.language_model.texts import WORDS
-from mla_engine.lengths import tokens
-from mla_engine.model_caches.storage import type_name
 from mla_engine.presets import Preset
-from mla_engine.refusals import RefusedError
 from mla_engine.studies.words import words_of
 
 SMALL = "small"  # our own sizes, whose numbers can be read

@@ -20,7 +20,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from mla_engine.lazy import LazyModule
+from kvcount.lazy import LazyModule
 from ui import ROOT
 
 torch = LazyModule("torch")  # asked only for a GPU

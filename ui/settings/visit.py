@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
-from mla_engine.lazy import LazyModule
+from kvcount.lazy import LazyModule
 from ui.settings.page import Page
 from ui.settings.server import server
 from ui.streamlit_internals import DeltaGenerator, current_run

@@ -19,7 +19,8 @@ from ui.settings.shared import LANGUAGES
 from ui.site import record, site, stills
 from ui.site.store import Store
 
-SOURCES = "app.py", "pages", "ui", "mla_engine", "assets", ".streamlit"  # of what is recorded
+# Of what is recorded.
+SOURCES = "app.py", "pages", "ui", "kvcount", "mla_engine", "assets", ".streamlit"
 SERVERS = 2  # a processor each
 
 

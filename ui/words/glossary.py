@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from mla_engine.refusals import ORIGINAL
+from kvcount.refusals import ORIGINAL
 from ui.settings.state import settings
 from ui.settings.visit import visit
 from ui.words.text import translated

@@ -12,10 +12,10 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kvcount.drawn import ISOLATES, drawn, isolated
+from kvcount.refusals import ORIGINAL, sentence
 from mla_engine import RopeConfig, mechanisms
 from mla_engine.claims import CLAIMS
-from mla_engine.drawn import ISOLATES, drawn, isolated
-from mla_engine.refusals import ORIGINAL, sentence
 from mla_engine.symbols import SYMBOLS
 from ui import ROOT
 from ui.settings.rooms import RoomError

@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose
 from streamlit.testing.v1 import AppTest
 
+from kvcount import MODELS, Placing, Storage, read_bytes
+from kvcount.mistakes import mistakes
 from mla_engine import PRESETS
-from mla_engine.model_caches import MODELS, Placing, Storage, read_bytes
-from mla_engine.model_caches.mistakes import mistakes
 from tests.ui.controls import control
 from tests.ui.screen import Chart, charts, csv, lead, plain, prose, speech, statement
 from ui.pages.after_mla.view import STORY as SETTINGS_STORY

@@ -8,10 +8,10 @@ from string import Formatter
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from kvcount.refusals import RefusedError
 from mla_engine import budget
 from mla_engine import claims as engine
 from mla_engine.budget import MemoryBudgetError
-from mla_engine.refusals import RefusedError
 from tests.ui.controls import control, pressed
 from tests.ui.screen import counted, csv, statement
 from ui.parts import statements

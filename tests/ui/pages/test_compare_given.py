@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from kvcount.tests.published import LLAMA_3_70B
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.checkpoints.serving import serving
 from tests.checkpoints.test_own_preset import KIMI, OWN
-from tests.model_caches.published import LLAMA_3_70B
 from tests.sampling import covering
 from tests.ui.controls import link, pressed
 from tests.ui.screen import charts, lead, speech, statement

@@ -308,7 +308,7 @@ def test_the_code_behind_a_topic_makes_its_title(opened: Opened, topic: str) -> 
     left = sides(MIXED)[0]
     assert set(expected(topic, left)) <= set(last)
     at = opened(PAGE, kv_view=topic, code="source", **MIXED)
-    named = [re.match(r"`(\S+)` · mla_engine/", m.value) for m in at.main.markdown]
+    named = [re.match(r"`(\S+)` · (?:mla_engine|kvcount)/", m.value) for m in at.main.markdown]
     assert [name[1] for name in named if name] == SHOWN[topic]
 
 

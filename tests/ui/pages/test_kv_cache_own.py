@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from kvcount import MODELS
+from kvcount.report import KINDS
+from kvcount.tests.published import GLM_5_2, KIMI_K3, V3, V4_FLASH
 from mla_engine import PRESETS
 from mla_engine.checkpoints.own_preset import preset_of_config
 from mla_engine.given_preset import given_preset
-from mla_engine.model_caches import MODELS
-from mla_engine.model_caches.report import KINDS
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.checkpoints.serving import serving
 from tests.checkpoints.test_own_preset import OWN
-from tests.model_caches.published import GLM_5_2, KIMI_K3, V3, V4_FLASH
 from tests.ui.screen import csv, lead, statement
 from ui.pages.kv_cache.own import PASTED
 from ui.settings.parsers import preset_of

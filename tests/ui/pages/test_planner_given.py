@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from mla_engine.model_caches import MODELS
+from kvcount import MODELS
+from kvcount.tests.published import V3
 from tests.checkpoints import gguf_model
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.checkpoints.gguf_model import gguf
-from tests.model_caches.published import V3
-from tests.model_caches.test_stored_weights import saved
+from tests.kvcount.test_stored_weights import saved
 from tests.ui.pages.test_planner import (
     ACTIVE,
     GIB,

@@ -6,7 +6,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.model_caches.test_explain import LOGS
+from kvcount.tests.test_explain import LOGS
 from tests.ui.screen import csv, refusal, speech
 
 PAGE, KEY = "pages/planner.py", "plan_log"

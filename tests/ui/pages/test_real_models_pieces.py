@@ -12,14 +12,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
 
+from kvcount.files import quota
 from mla_engine import PRESETS
-from mla_engine.checkpoints import (
-    build_demo,
-    hidden_bytes,
-    hidden_states,
-    load_attention,
-    quota,
-)
+from mla_engine.checkpoints import build_demo, hidden_bytes, hidden_states, load_attention
 from tests.ui.pages.test_real_models_input import (
     D_MODEL,
     HEADS,

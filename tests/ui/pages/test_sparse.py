@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
+from kvcount.refusals import RefusedError
 from mla_engine.language_model import LanguageModel, save_model
 from mla_engine.language_model.accuracy import answers, exercises
 from mla_engine.language_model.sparse import ALL, KEYS, RULES
 from mla_engine.language_model.texts import TASKS
-from mla_engine.refusals import RefusedError
 from tests.ui.controls import pressed
 from tests.ui.screen import charts, csv, drawn, lead, prose, refusal, texts
 from tests.ui.trained_models import model, write

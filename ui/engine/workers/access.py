@@ -6,9 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from kvcount.files.errors import usable
+from kvcount.lazy import LazyModule
 from mla_engine.checkpoints import CheckpointError
-from mla_engine.checkpoints.errors import usable
-from mla_engine.lazy import LazyModule
 from ui.engine.folders import inside, written
 from ui.settings.server import server
 

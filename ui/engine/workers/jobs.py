@@ -9,18 +9,18 @@ from typing import Any
 import torch
 from cachetools import TTLCache
 
+from kvcount.files.config_json import config_of, with_beside
+from kvcount.files.folder import Files
+from kvcount.files.local import local_files
+from kvcount.files.repository import repository_files
+from kvcount.files.stored_weights import Stored, stored
+from kvcount.refusals import Phrase
 from mla_engine import budget, checkpoints
 from mla_engine.checkpoints import Checkpoint, HiddenBytes, HiddenStates, Plan
 from mla_engine.checkpoints.checkpoint import Progress
-from mla_engine.checkpoints.config_json import config_of, with_beside
 from mla_engine.checkpoints.embedding import Inputs
-from mla_engine.checkpoints.files import Files
-from mla_engine.checkpoints.local import local_files
 from mla_engine.checkpoints.prefix import Prefix
-from mla_engine.checkpoints.repository import repository_files
 from mla_engine.config import AttentionConfig
-from mla_engine.model_caches.stored_weights import Stored, stored
-from mla_engine.refusals import Phrase
 
 MOST_OPEN, OPEN_SECONDS = 4, 600
 QUANTISED, MOST_LISTED = ("quantization_config", "quantization"), 1_000

@@ -13,11 +13,11 @@ from typing import Any, BinaryIO
 
 import torch
 
+from kvcount.files.stored_weights import Stored
+from kvcount.refusals import Phrase, RefusedError, table
 from mla_engine import mechanisms, rope
 from mla_engine.budget import MemoryBudgetError
 from mla_engine.checkpoints import CheckpointError, HiddenBytes, HiddenStates, Plan
-from mla_engine.model_caches.stored_weights import Stored
-from mla_engine.refusals import Phrase, RefusedError, table
 
 MOST_LINE_BYTES = 2**20  # read in a few milliseconds, in which the server does nothing else
 MOST_AXES = 8

@@ -15,10 +15,10 @@ from typing import Any
 
 import torch
 
+from kvcount.refusals import RefusedError
 from mla_engine import budget
 from mla_engine.checkpoints import CheckpointError
 from mla_engine.checkpoints.checkpoint import Progress
-from mla_engine.refusals import RefusedError
 from ui import ROOT
 from ui.engine.workers import messages
 from ui.engine.workers.access import Place

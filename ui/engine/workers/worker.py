@@ -16,9 +16,9 @@ from typing import Any, BinaryIO
 import torch
 from huggingface_hub import constants
 
+from kvcount.files.quota import visitor
+from kvcount.refusals import RefusedError
 from mla_engine.checkpoints.checkpoint import Progress
-from mla_engine.checkpoints.quota import visitor
-from mla_engine.refusals import RefusedError
 from ui import ROOT
 from ui.engine.workers import messages
 from ui.engine.workers.jobs import JOBS
@@ -27,7 +27,11 @@ from ui.engine.workers.limits import Limits, OwnLimits
 IDLE_SECONDS = 600  # without a job, after which it ends
 SIGN_SECONDS = 0.05  # between two signs of life
 MOST_GROWTH_BYTES = 2**29  # a worker that holds more after a job is replaced
-NEEDED = ("layer_inputs", "hub", "tokens")  # modules that jobs import
+NEEDED = (  # modules that jobs import
+    "kvcount.files.hub",
+    "mla_engine.checkpoints.layer_inputs",
+    "mla_engine.checkpoints.tokens",
+)
 
 
 class StoppedError(Exception):
@@ -111,7 +115,7 @@ def main() -> None:
     """Work on the standard streams, out of the reach of what libraries print."""
     torch.set_num_threads(1)
     for name in NEEDED:  # before the memory is measured
-        import_module(f"mla_engine.checkpoints.{name}")
+        import_module(name)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     jobs = os.fdopen(os.dup(sys.stdin.fileno()), "rb")

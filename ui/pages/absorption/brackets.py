@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from kvcount.lazy import LazyModule
 from mla_engine import PRESETS, SYMBOLS, LatentConfig, figures
-from mla_engine.lazy import LazyModule
 from mla_engine.studies.bracketing import FORMS, SIDES, Bracketing, Matrix, bracketings
 from ui.pages.absorption.view import View
 from ui.parts import charts, motion, ways

@@ -7,8 +7,8 @@ import numpy as np
 import streamlit as st
 import torch
 
+from kvcount.lazy import LazyModule
 from mla_engine import LatentConfig, MultiHeadLatentAttention, figures
-from mla_engine.lazy import LazyModule
 from ui.engine import layers, queue, shared_cache, work
 from ui.engine.layers import Origin
 from ui.pages.absorption.view import View

@@ -9,8 +9,8 @@ import numpy as np
 import streamlit as st
 import torch
 
+from kvcount.lazy import LazyModule
 from mla_engine import LatentConfig, figures
-from mla_engine.lazy import LazyModule
 from mla_engine.studies import merging
 from ui.engine import layers, queue, shared_cache, work
 from ui.engine.layers import Origin

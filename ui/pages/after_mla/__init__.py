@@ -1,7 +1,7 @@
 """After MLA: what makes a cache small, over published models, and what is stored against read."""
 
-from mla_engine.model_caches import Placing, Published, read_bytes
-from mla_engine.model_caches.levers import Levers, levers
+from kvcount import Placing, Published, read_bytes
+from kvcount.levers import Levers, levers
 from ui.pages.after_mla import factors, reading
 from ui.pages.after_mla.view import View
 from ui.parts.snippet import Code, literal

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import streamlit as st
 
+from kvcount import MODELS, Layer
+from kvcount.lazy import LazyModule
+from kvcount.levers import BITS, LEVERS, rows
 from mla_engine import figures
-from mla_engine.lazy import LazyModule
-from mla_engine.model_caches import MODELS, Layer
-from mla_engine.model_caches.levers import BITS, LEVERS, rows
 from ui.pages.after_mla.view import END, PAIR, PASTED, SAME, STORY, Shown, View, divided, factor
 from ui.parts import charts, own_model
 from ui.parts.control import control

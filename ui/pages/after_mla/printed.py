@@ -4,9 +4,9 @@ from functools import partial
 
 import streamlit as st
 
+from kvcount.lazy import LazyModule
+from kvcount.mistakes import Mistake, mistakes
 from mla_engine import figures
-from mla_engine.lazy import LazyModule
-from mla_engine.model_caches.mistakes import Mistake, mistakes
 from ui.parts import charts, prose
 from ui.words.numbers import count, size, times
 from ui.words.sources import cited

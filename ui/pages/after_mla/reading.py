@@ -5,10 +5,10 @@ from functools import partial
 
 import streamlit as st
 
+from kvcount import MODELS
+from kvcount.lazy import LazyModule
+from kvcount.levers import levers
 from mla_engine import figures
-from mla_engine.lazy import LazyModule
-from mla_engine.model_caches import MODELS
-from mla_engine.model_caches.levers import levers
 from ui.pages.after_mla.view import END, PAIR, SAME, Shown, View, divided, factor
 from ui.parts import charts
 from ui.settings.parsers import Setting, power_of_two

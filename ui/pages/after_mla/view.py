@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import SimpleNamespace
 
-from mla_engine.drawn import drawn
-from mla_engine.model_caches import MODELS, Model, Placing, Published, Storage
-from mla_engine.model_caches.levers import Levers, levers, read_per_token
-from mla_engine.model_caches.sources import Found
-from mla_engine.refusals import RefusedError
+from kvcount import MODELS, Model, Placing, Published, Storage
+from kvcount.drawn import drawn
+from kvcount.levers import Levers, levers, read_per_token
+from kvcount.refusals import RefusedError
+from kvcount.sources import Found
 from ui.parts import own_model
 from ui.settings import state
 from ui.words.numbers import TIED, count, digits

@@ -9,9 +9,9 @@ import numpy as np
 import streamlit as st
 import torch
 
+from kvcount.lazy import LazyModule
 from mla_engine import costs, figures, mechanisms
 from mla_engine.config import AttentionConfig
-from mla_engine.lazy import LazyModule
 from mla_engine.mechanism import Form
 from mla_engine.studies import long_text
 from mla_engine.studies.words import generated_words, hidden_states

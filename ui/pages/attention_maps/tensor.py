@@ -4,9 +4,9 @@ from functools import partial
 
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.figures import symbol_html
-from mla_engine.lazy import LazyModule
 from mla_engine.symbols import SYMBOLS
 from ui.pages.attention_maps.view import View
 from ui.parts import charts, prose

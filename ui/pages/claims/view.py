@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kvcount.lazy import LazyModule
 from mla_engine.claims import CLAIMS, VERDICTS
-from mla_engine.lazy import LazyModule
 from ui.pages.claims.cards import MARKS
 from ui.parts import statements
 from ui.parts.control import control

@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import costs, figures
 from mla_engine.costs import Cost, calls, held_bytes
-from mla_engine.lazy import LazyModule
 from ui.pages.compare.flow import mark
 from ui.pages.compare.side import BF16_BYTES, Side, most_tokens
 from ui.pages.compare.topic import Topic

@@ -5,8 +5,8 @@ from functools import partial
 
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import costs, figures
-from mla_engine.lazy import LazyModule
 from ui.engine import real_layer, trained
 from ui.pages.compare.side import Side
 from ui.pages.compare.topic import Topic

@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures, ops
 from mla_engine.language_model.answers import answer
-from mla_engine.lazy import LazyModule
 from ui.engine import real_layer
 from ui.engine.model import Model
 from ui.pages.compare.side import Side, mend

@@ -7,11 +7,11 @@ from statistics import fmean
 import streamlit as st
 import torch
 
+from kvcount.lazy import LazyModule
 from mla_engine.language_model import LanguageModel
 from mla_engine.language_model.accuracy import batch, by_task
 from mla_engine.language_model.cuts import measured, without_minor_directions
 from mla_engine.language_model.retrofit import IntoMLA, Retrofit
-from mla_engine.lazy import LazyModule
 from ui.engine import queue, shared_cache, trained
 from ui.engine.layers import DEVICE
 from ui.engine.trained_layer import TrainedLayer

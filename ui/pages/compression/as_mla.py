@@ -7,8 +7,8 @@ import numpy as np
 import streamlit as st
 import torch
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures
-from mla_engine.lazy import LazyModule
 from mla_engine.studies.compression import Joint, joint, loss
 from mla_engine.studies.transmla import Conversion, Loss, converted, losses
 from ui.engine import queue, shared_cache, work

@@ -4,9 +4,9 @@ from functools import partial
 
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.language_model.texts import TASKS
-from mla_engine.lazy import LazyModule
 from ui.pages.compression import answers
 from ui.pages.compression.answers import percent
 from ui.pages.compression.errors import rank_control, weights_control

@@ -6,8 +6,8 @@ from functools import partial
 
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures
-from mla_engine.lazy import LazyModule
 from ui.engine import shared_cache
 from ui.pages.compression.source import PORTION, WAYS, Source, lost, prepared
 from ui.pages.compression.spectrum import spectrum

@@ -4,8 +4,8 @@ from functools import partial
 
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import PRESETS, LatentConfig, figures
-from mla_engine.lazy import LazyModule
 from mla_engine.studies.training import QueryMemory, query_memory
 from ui.engine.model import Model
 from ui.pages.compression.view import View

@@ -4,8 +4,8 @@ from functools import partial
 
 import numpy as np
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures
-from mla_engine.lazy import LazyModule
 from ui.engine import layers, shared_cache
 from ui.pages.compression import answers
 from ui.pages.compression.source import WAYS, Source, prepared

@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import costs, figures, mechanisms
 from mla_engine.costs import Cost
 from mla_engine.figures import symbol_html
-from mla_engine.lazy import LazyModule
 from ui.pages.compute.view import FLOPS, View, or_never, plain
 from ui.parts import prose
 from ui.parts.charts import show

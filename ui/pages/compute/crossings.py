@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import costs, figures
-from mla_engine.lazy import LazyModule
 from ui.engine import shared_cache
 from ui.pages.compute.view import View, or_never, plain
 from ui.parts import prose

@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from mla_engine.lazy import LazyModule
+from kvcount.lazy import LazyModule
 from ui.pages.compute import run
 from ui.pages.compute.roof import table, under_roof
 from ui.pages.compute.run import Trial

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from functools import partial
 
+from kvcount.lazy import LazyModule
 from mla_engine import costs, figures
 from mla_engine.costs import Device
-from mla_engine.lazy import LazyModule
 from ui.pages.compute import after
 from ui.pages.compute.view import THIS, View, steps
 from ui.parts import prose

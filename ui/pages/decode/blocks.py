@@ -5,8 +5,8 @@ from functools import partial
 from math import log2
 from typing import Any
 
+from kvcount.lazy import LazyModule
 from mla_engine.figures import look
-from mla_engine.lazy import LazyModule
 from ui.engine.model import Model
 from ui.pages.decode import uneven
 from ui.pages.decode.view import View, room

@@ -5,8 +5,8 @@ from functools import partial
 
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import costs
-from mla_engine.lazy import LazyModule
 from ui.engine import work
 from ui.pages.decode.run import Runner, Step, runner
 from ui.pages.decode.view import View

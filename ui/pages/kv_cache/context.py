@@ -3,10 +3,10 @@
 import numpy as np
 import streamlit as st
 
+from kvcount import Placing
+from kvcount.lazy import LazyModule
 from mla_engine import costs
 from mla_engine.cache import Cache
-from mla_engine.lazy import LazyModule
-from mla_engine.model_caches import Placing
 from ui.engine import shared_cache
 from ui.pages.kv_cache.common import curves_of, growth, limitations, numbers_of, shown
 from ui.pages.kv_cache.layouts import mla_compared, rows_in_words

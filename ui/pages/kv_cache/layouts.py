@@ -8,10 +8,10 @@ from functools import partial
 
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import costs
 from mla_engine.closed_forms import Amount
 from mla_engine.figures import bars
-from mla_engine.lazy import LazyModule
 from ui.pages.kv_cache.common import limitations, shown
 from ui.pages.kv_cache.scene import WIDTH_OF_STATES, Scene
 from ui.pages.kv_cache.view import View

@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine.costs import GPUS, Serving
-from mla_engine.lazy import LazyModule
 from ui.engine import shared_cache
 from ui.pages.kv_cache.common import (
     beyond,

@@ -5,10 +5,10 @@ from typing import Any
 
 import streamlit as st
 
-from mla_engine.lazy import LazyModule
-from mla_engine.model_caches import storage
-from mla_engine.model_caches.report import BEFORE_WEIGHTS, LONGEST, Asked, as_json, figures
-from mla_engine.model_caches.sources import Found
+from kvcount import storage
+from kvcount.lazy import LazyModule
+from kvcount.report import BEFORE_WEIGHTS, LONGEST, Asked, as_json, figures
+from kvcount.sources import Found
 from ui.engine import model
 from ui.pages.kv_cache.common import shown
 from ui.pages.kv_cache.scene import type_label

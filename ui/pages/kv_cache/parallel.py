@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine.costs import Serving, cache_elements, kept, kept_parts
-from mla_engine.lazy import LazyModule
 from mla_engine.studies.split_latents import cached_on_each_gpu
 from ui.engine import shared_cache
 from ui.pages.kv_cache.common import growth, limitations, shown, whole_model

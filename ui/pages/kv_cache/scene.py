@@ -9,13 +9,13 @@ from functools import cached_property
 
 import torch
 
+from kvcount import Model, Storage, numbers_per_token
+from kvcount.counting import number
+from kvcount.dtypes import TYPES as OF_TYPES
 from mla_engine import closed_forms, costs, mechanisms
 from mla_engine.closed_forms import Amount
 from mla_engine.config import AttentionConfig
 from mla_engine.costs import Serving
-from mla_engine.model_caches import Model, Storage, numbers_per_token
-from mla_engine.model_caches.counting import number
-from mla_engine.model_caches.storage import TYPES as OF_TYPES
 from mla_engine.presets import Preset
 from ui.engine import queue, shared_cache
 from ui.parts.ways import kind_of

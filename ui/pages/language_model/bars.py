@@ -5,9 +5,9 @@ from functools import partial
 
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.figures.axes import safe as plotly_text
-from mla_engine.lazy import LazyModule
 from ui.pages.language_model import picture
 from ui.pages.language_model.real.view import View as Real
 from ui.pages.language_model.view import View, name

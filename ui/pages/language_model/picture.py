@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kvcount.lazy import LazyModule
 from mla_engine.figures import pixels
 from mla_engine.language_model import BlockTrace
-from mla_engine.lazy import LazyModule
 from ui import asset
 from ui.engine.layers import to_numpy
 from ui.pages.language_model.inside import Way, ways

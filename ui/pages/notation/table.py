@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from urllib.parse import urlencode
 
-from mla_engine.lazy import LazyModule
+from kvcount.lazy import LazyModule
 from mla_engine.symbols import SYMBOLS
 from ui.pages.notation.view import NONE, Entry, View
 from ui.parts import links

@@ -5,11 +5,11 @@ from typing import Any
 
 import streamlit as st
 
-from mla_engine.lazy import LazyModule
-from mla_engine.model_caches import explain_report
-from mla_engine.model_caches.engine_log import parse
-from mla_engine.model_caches.report import as_json
-from mla_engine.model_caches.sources import Found
+from kvcount import explain_report
+from kvcount.lazy import LazyModule
+from kvcount.logs.engine_log import parse
+from kvcount.report import as_json
+from kvcount.sources import Found
 from ui.parts import charts, files, prose
 from ui.settings.server import server
 from ui.words.numbers import amount, count, share, size

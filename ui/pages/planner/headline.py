@@ -1,9 +1,9 @@
 """The headline of the planner: how many sequences fit and how fast, its question and its code."""
 
-from mla_engine.model_caches import Plan, Step
-from mla_engine.model_caches.context_parallel import exchanged_bytes
-from mla_engine.model_caches.flops import step_flops
-from mla_engine.model_caches.pipeline import dealt
+from kvcount import Plan, Step
+from kvcount.context_parallel import exchanged_bytes
+from kvcount.planning.flops import step_flops
+from kvcount.planning.pipeline import dealt
 from ui.pages.planner.view import Served, Unsized, View, spoken
 from ui.parts.questions import Question, decades
 from ui.parts.snippet import Code, literal

@@ -11,10 +11,10 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from kvcount.lazy import LazyModule
+from kvcount.planning.flops import endless_crossing, expanding_from, form_flops
 from mla_engine.figures import Role
 from mla_engine.figures import crossing as crossing_chart
-from mla_engine.lazy import LazyModule
-from mla_engine.model_caches.flops import endless_crossing, expanding_from, form_flops
 from ui.pages.planner.headline import gpus, name, no_active, sequences
 from ui.pages.planner.memory import figures
 from ui.pages.planner.view import Served, View

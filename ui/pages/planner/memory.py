@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from mla_engine.devices import Device
+from kvcount import plan_report
+from kvcount.context_parallel import exchanged_bytes
+from kvcount.devices import Device
+from kvcount.lazy import LazyModule
+from kvcount.report import as_json
 from mla_engine.figures import bars, rows
 from mla_engine.figures.bars import EMPTY
-from mla_engine.lazy import LazyModule
-from mla_engine.model_caches import plan_report
-from mla_engine.model_caches.context_parallel import exchanged_bytes
-from mla_engine.model_caches.report import as_json
 from ui.pages.planner.headline import name
 from ui.pages.planner.view import GIB, Served, Unsized, View
 from ui.parts import charts, files

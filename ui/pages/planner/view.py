@@ -4,14 +4,14 @@ import html
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from mla_engine.devices import GPUS, Device
-from mla_engine.drawn import drawn
-from mla_engine.model_caches import MODELS, Placing, Plan, UncountedError, storage
-from mla_engine.model_caches.flops import latent_widths
-from mla_engine.model_caches.models import named
-from mla_engine.model_caches.pipeline import parted, refuse_mtp
-from mla_engine.model_caches.planner import OVERHEAD
-from mla_engine.model_caches.sources import Found, of_published
+from kvcount import MODELS, Placing, Plan, UncountedError, storage
+from kvcount.devices import GPUS, Device
+from kvcount.drawn import drawn
+from kvcount.models import named
+from kvcount.planning.flops import latent_widths
+from kvcount.planning.pipeline import parted, refuse_mtp
+from kvcount.planning.planner import OVERHEAD
+from kvcount.sources import Found, of_published
 from ui.parts import own_model
 from ui.settings.parsers import Setting, flag, number, one_of, power_of_two, type_of, words
 from ui.settings.sizes import KV_TYPES, LENGTHS

@@ -5,11 +5,11 @@ from functools import partial
 
 import numpy as np
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.figures import Band
 from mla_engine.language_model.study import Spread
 from mla_engine.language_model.texts import TASKS
-from mla_engine.lazy import LazyModule
 from ui.pages.quality import names
 from ui.pages.quality.view import EVERY_LOAD, View, loads
 from ui.parts import charts, prose

@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.language_model.study import LEAST_SEEDS, Spread, differ
-from mla_engine.lazy import LazyModule
 from ui.pages.quality import names
 from ui.pages.quality.curves import answers, band
 from ui.pages.quality.verdict import runs, verdict

@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures, quiz
 from mla_engine.claims import Figure
-from mla_engine.lazy import LazyModule
 from mla_engine.symbols import SYMBOLS
 from ui.pages.quiz.view import UNVOTED, View
 from ui.parts import charts, questions, statements

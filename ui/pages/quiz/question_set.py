@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from mla_engine.lazy import LazyModule
+from kvcount.lazy import LazyModule
 from ui.pages.quiz import places
 from ui.pages.quiz.question import SIGNS, answers, asks
 from ui.pages.quiz.view import END, UNVOTED, View, go, reveal

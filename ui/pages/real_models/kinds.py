@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import costs, figures, mechanisms
-from mla_engine.lazy import LazyModule
 from ui.engine import real_layer
 from ui.pages.real_models import atlas, layers
 from ui.pages.real_models.matrices import cached, matrices

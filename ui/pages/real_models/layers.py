@@ -9,8 +9,8 @@ import streamlit as st
 import torch
 from torch import Tensor
 
+from kvcount.lazy import LazyModule
 from mla_engine import budget, figures
-from mla_engine.lazy import LazyModule
 from mla_engine.studies.logit_shares import LogitShares, logit_shares, table
 from ui.engine import layers as engine
 from ui.engine import queue, real_layer, shared_cache

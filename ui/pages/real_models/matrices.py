@@ -6,9 +6,9 @@ from itertools import chain
 import numpy as np
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import SYMBOLS, figures
 from mla_engine.figures import symbol_html
-from mla_engine.lazy import LazyModule
 from mla_engine.studies.spectra import Spectrum
 from ui.pages.real_models.view import View
 from ui.parts import charts, prose

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine.checkpoints import CheckpointError
-from mla_engine.lazy import LazyModule
 from ui.engine import real_layer
 from ui.engine.folders import folders
 from ui.parts import prose
@@ -20,7 +20,7 @@ from ui.settings.server import server
 from ui.settings.visit import visit
 from ui.words.text import safe, t
 
-quota = LazyModule("mla_engine.checkpoints.quota")
+quota = LazyModule("kvcount.files.quota")
 
 MOST_MIB = 64
 PLACE = "activations"

@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import PRESETS, LatentConfig, RopeConfig, YarnConfig, figures, rope
-from mla_engine.lazy import LazyModule
 from ui.engine import real_layer, shared_cache
 from ui.pages.rope.head import HEIGHT, Topic
 from ui.parts import charts, prose

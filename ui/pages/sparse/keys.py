@@ -4,8 +4,8 @@ from functools import partial
 
 import numpy as np
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures
-from mla_engine.lazy import LazyModule
 from ui.pages.sparse.view import OWN, Reading, View, percent
 from ui.parts import charts, prose, trained_layer
 from ui.parts.control import control

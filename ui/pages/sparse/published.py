@@ -4,10 +4,10 @@ from functools import partial
 
 import numpy as np
 
+from kvcount.lazy import LazyModule
+from kvcount.sharing import first_whole
 from mla_engine import PRESETS, costs, figures
 from mla_engine.config import AttentionConfig
-from mla_engine.lazy import LazyModule
-from mla_engine.sharing import first_whole
 from ui.pages.sparse.view import View
 from ui.parts import charts, prose
 from ui.parts.control import control

@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 import torch
 
+from kvcount.lazy import LazyModule
 from mla_engine.language_model.questions import Questions
 from mla_engine.language_model.sparse import (
     ALL,
@@ -20,7 +21,6 @@ from mla_engine.language_model.sparse import (
     answered,
     looks,
 )
-from mla_engine.lazy import LazyModule
 from ui.engine import queue, shared_cache, trained
 from ui.engine.layers import to_numpy
 from ui.engine.trained import Trained

@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.language_model.questions import SPARED, verdict
-from mla_engine.lazy import LazyModule
 from ui.pages.trained_heads import run
 from ui.pages.trained_heads.run import Cut, ModelFile
 from ui.pages.trained_heads.view import Side, View, percent, task, variant

@@ -4,8 +4,8 @@ from functools import partial
 
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures
-from mla_engine.lazy import LazyModule
 from ui.pages.trained_heads import run
 from ui.pages.trained_heads.run import Example
 from ui.pages.trained_heads.view import View, percent, task

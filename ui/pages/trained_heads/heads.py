@@ -4,9 +4,9 @@ from functools import partial
 
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.language_model.heads import SCORES, THRESHOLD
-from mla_engine.lazy import LazyModule
 from ui.pages.trained_heads import run
 from ui.pages.trained_heads.run import FINISHED, VARIANTS
 from ui.pages.trained_heads.view import ALONE, AUTO, Side, View, percent, score, variant

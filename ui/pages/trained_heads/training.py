@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures
-from mla_engine.lazy import LazyModule
 from ui.pages.trained_heads import run
 from ui.pages.trained_heads.run import FINISHED
 from ui.pages.trained_heads.view import View

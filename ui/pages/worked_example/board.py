@@ -6,8 +6,8 @@ from functools import partial
 
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine.figures import symbol_html
-from mla_engine.lazy import LazyModule
 from mla_engine.symbols import SYMBOLS
 from mla_engine.worked_example import Gap, Matrix, Step, show
 from ui.pages.worked_example.view import View

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.language_model.text_heads import KINDS
-from mla_engine.lazy import LazyModule
 from ui.parts import charts, prose
 from ui.parts.atlas.found import Found
 from ui.parts.charts import map_words

@@ -6,9 +6,9 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.figures import symbol_html
-from mla_engine.lazy import LazyModule
 from ui.parts import charts, prose
 from ui.parts.charts import map_words, named
 from ui.parts.maps.columns import breaks, left_out

@@ -19,7 +19,7 @@ import orjson
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mla_engine.refusals import sentence
+from kvcount.refusals import sentence
 from ui.classroom import codes, questions, rooms
 from ui.classroom.limits import Buckets, Rate, network
 from ui.classroom.store import ClassError, Room

@@ -14,7 +14,7 @@ from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 
-from mla_engine.lazy import LazyModule
+from kvcount.lazy import LazyModule
 from ui.parts import files
 from ui.streamlit_internals import ForwardMsg
 

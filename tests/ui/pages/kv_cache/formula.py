@@ -5,8 +5,8 @@ from functools import partial
 
 import pandas as pd
 
+from kvcount.mistakes import mistakes
 from mla_engine import costs
-from mla_engine.model_caches.mistakes import mistakes
 from tests.ui.pages.kv_cache import context
 from tests.ui.pages.kv_cache.growth import growth
 from tests.ui.pages.kv_cache.side import Side

@@ -6,6 +6,7 @@ from math import ceil
 
 import torch
 
+from kvcount import Storage
 from mla_engine import (
     PRESETS,
     DeltaConfig,
@@ -22,7 +23,6 @@ from mla_engine import (
 )
 from mla_engine.costs import GPUS, Serving
 from mla_engine.given_preset import read_given
-from mla_engine.model_caches import Storage
 from mla_engine.presets import Preset
 from tests.engine.samples import dense
 from ui.words.numbers import count, tied_size

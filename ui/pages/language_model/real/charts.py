@@ -7,10 +7,10 @@ from functools import partial
 
 import streamlit as st
 
+from kvcount.drawn import drawn
+from kvcount.lazy import LazyModule
 from mla_engine import LatentConfig, costs, figures
-from mla_engine.drawn import drawn
 from mla_engine.figures.axes import safe as plotly_text
-from mla_engine.lazy import LazyModule
 from ui.engine import whole_model
 from ui.pages.language_model.bars import height, in_rows
 from ui.pages.language_model.real.view import View, said

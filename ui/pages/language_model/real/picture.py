@@ -3,8 +3,8 @@
 import html
 from collections.abc import Sequence
 
+from kvcount.lazy import LazyModule
 from mla_engine.checkpoints.tokens import SPACE
-from mla_engine.lazy import LazyModule
 from ui import asset
 from ui.pages.language_model.picture import rows
 from ui.pages.language_model.real.view import View

@@ -1,0 +1,1 @@
+"""The files of a model: a folder, a GGUF file, a repository on the Hub."""

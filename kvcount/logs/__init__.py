@@ -1,0 +1,1 @@
+"""Explains the numbers that engines log: vLLM's, SGLang's, llama.cpp's."""

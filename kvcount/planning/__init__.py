@@ -1,0 +1,1 @@
+"""Says what GPUs can serve at best: how long, how many at once, how fast."""
