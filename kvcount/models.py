@@ -1,18 +1,17 @@
 """Published models by key: their rows of data/models.toml, read as a cache."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 from kvcount.parts import Layer, Model
 from kvcount.reading import attention, latents, weighing
 from kvcount.reading.keys import Keys
 from kvcount.reading.read import read
-from kvcount.tables import read_table
+from kvcount.tables import Rows
 
 ACTIVE = re.compile(r"-A(\d+(?:\.\d+)?)B\b")
 SIZES = {  # key of a config.json -> the engine's name of this size
@@ -173,15 +172,35 @@ def _active(name: str) -> int | None:
 
 
 MODELS_FILE = "kvcount/data/models.toml"
-MODELS: Mapping[str, Published] = MappingProxyType(
-    {key: _published(key, row) for key, row in read_table("kvcount", "data", "models.toml").items()}
-)
+
+
+class _Models(Mapping[str, Published]):
+    """Published models by key, each read when it is first asked for."""
+
+    def __init__(self, rows: Mapping[str, Mapping[str, Any]]) -> None:
+        self._rows, self._read = rows, dict[str, Published]()
+
+    def __getitem__(self, key: str) -> Published:
+        if key not in self._read:
+            self._read.setdefault(key, _published(key, self._rows[key]))
+        return self._read[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+MODELS: Mapping[str, Published] = _Models(Rows("kvcount", "data", "models.toml"))
 """Every published model, in the order of the file."""
 
 
 def named(text: str) -> Published | None:
     """Return the published model of this key or repository, its owner may be left out."""
     key = text.strip().lower()
+    if key in MODELS:
+        return MODELS[key]
     names = {name.lower(): one for one in MODELS.values() for name in one.repositories}
     without_owner = {name.partition("/")[2]: one for name, one in names.items()}
-    return MODELS.get(key) or names.get(key) or without_owner.get(key)
+    return names.get(key) or without_owner.get(key)

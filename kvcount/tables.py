@@ -1,10 +1,43 @@
 """Tables of a package: TOML files beside the code that reads them."""
 
+import re
 import tomllib
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 
 
 def read_table(package: str, *path: str) -> dict[str, Any]:
     """Return a file of the package by the parts of its path; FileNotFoundError without it."""
-    return tomllib.loads(files(package).joinpath(*path).read_text("utf-8"))
+    return tomllib.loads(_text(package, *path))
+
+
+class Rows(Mapping[str, dict[str, Any]]):
+    """The rows of a file, each parsed when it is asked for: `rows[key]` is `read_table(...)[key]`.
+
+    For a file that is long, of which a command needs a row.
+    """
+
+    _HEAD = re.compile(r'^\[(?:([\w-]+)|"([^"]+)")\]$', re.MULTILINE)  # not of a table inside a row
+
+    def __init__(self, package: str, *path: str) -> None:
+        text = _text(package, *path)
+        heads = [*self._HEAD.finditer(text)]
+        ends = [*(head.start() for head in heads[1:]), len(text)]
+        self._texts = {
+            head[1] or head[2]: text[head.start() : end]
+            for head, end in zip(heads, ends, strict=True)
+        }
+
+    def __getitem__(self, key: str) -> dict[str, Any]:
+        return tomllib.loads(self._texts[key])[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+
+def _text(package: str, *path: str) -> str:
+    return files(package).joinpath(*path).read_text("utf-8")

@@ -157,20 +157,37 @@ PASSES = {"per_loop": True, "last_loop": False}
 
 
 def _looped(keys: Keys, row: Mapping[str, Any], layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
-    """Return the layers once for each pass that keeps a cache of its own (Dory)."""
+    """Return the layers once for each pass that keeps a cache of its own (Dory, Inkling 2 Mini)."""
     if "loops" not in row:
         return layers
-    names = row["loops"]
+    names = {part: _said(keys, name) for part, name in row["loops"].items()}
+    first, last = _loop(keys, names, len(layers))
+    passes = keys.whole(names["times"], most=MOST_PASSES)
+    if "cache" in names:
+        checks.choice(names["cache"], mode := keys.need(names["cache"]), PASSES)
+        passes = passes if PASSES[mode] else 1
+    return layers[:first] + layers[first:last] * passes + layers[last:]
+
+
+def _loop(keys: Keys, names: Mapping[str, str], n_layers: int) -> tuple[int, int]:
+    """Return the first layer that runs more than once, and the first behind the last of them."""
+    if "end" in names:
+        first = keys.whole(names["start"], least=0, most=n_layers)
+        return first, keys.whole(names["end"], least=first, most=n_layers)
     first, n_looped, rest = (
         keys.whole(names[part], least=0) for part in ("first", "number", "rest")
     )
-    last = first + n_looped
-    if last + rest != len(layers):
+    if first + n_looped + rest != n_layers:
         told = ", ".join(names[part] for part in ("first", "number", "rest"))
-        raise UncountedError("loops_length", keys=told, given=last + rest, wanted=len(layers))
-    passes = keys.whole(names["times"], most=MOST_PASSES)
-    checks.choice(names["cache"], mode := keys.need(names["cache"]), PASSES)
-    return layers[:first] + layers[first:last] * (passes if PASSES[mode] else 1) + layers[last:]
+        given = first + n_looped + rest
+        raise UncountedError("loops_length", keys=told, given=given, wanted=n_layers)
+    return first, first + n_looped
+
+
+def _said(keys: Keys, names: str | list[str]) -> str:
+    """Return the first of some keys that is there, else the last."""
+    names = [names] if isinstance(names, str) else names
+    return next((name for name in names if keys.get(name) is not None), names[-1])
 
 
 def _sharing(

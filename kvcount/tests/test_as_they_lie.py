@@ -54,6 +54,33 @@ AXK2 = MLA | {
     "layer_types": ["indexed_attention"] * 48,
 }  # fmt: skip
 EXAONE = LLAMA | {"model_type": "exaone"}
+LARA = {
+    "model_type": "lara_mini", "num_hidden_layers": 34, "hidden_size": 1024,
+    "num_attention_heads": 16, "num_key_value_heads": 4, "head_dim": 128, "sliding_window": 512,
+    "layer_types": [
+        *["linear_attention", "sliding_attention", "linear_attention", "full_attention",
+          "sliding_attention"] * 6, "linear_attention", "sliding_attention", "linear_attention",
+        "full_attention",
+    ],
+    "linear_num_key_heads": 8, "linear_num_value_heads": 16, "linear_key_head_dim": 128,
+    "linear_value_head_dim": 128, "linear_conv_kernel_dim": 4,
+}  # fmt: skip
+INKLING_2_MINI = {  # 24 layers, each sixth full; layers 6 to 17 run three times
+    "model_type": "inkling2_loop", "text_config": {
+        "model_type": "inkling2_loop_text", "num_hidden_layers": 24, "hidden_size": 2304,
+        "num_attention_heads": 24, "num_key_value_heads": 8, "head_dim": 128,
+        "swa_num_attention_heads": 24, "swa_num_key_value_heads": 8, "swa_head_dim": 128,
+        "sliding_window_size": 1024, "conv_kernel_size": 4, "loop_layer_index_start": 6,
+        "loop_layer_index_end": 18, "loop_num_passes": 3,
+    },
+}  # fmt: skip
+LOOP = {"core_start": 0, "core_end": 24, "num_passes": 2}
+IN_CONFIG = {"text_config": INKLING_2_MINI["text_config"] | {"loop_config": LOOP}}
+HY_4_VL = MLA | {
+    "model_type": "hy_v4_vl_text", "num_hidden_layers": 78, "head_dim": 256,
+    "qk_nope_head_dim": 192, "v_head_dim": 256, "index_topk": 2048, "index_head_dim": 128,
+    "index_n_heads": 32,
+}  # fmt: skip
 CASES = {  # config, bytes that a token adds in bf16: heads x widths x layers by hand
     "Gemma 4": (GEMMA_4_31B, 10 * 2 * 4 * 512 * 2),
     "Gemma 4 as advised": (GEMMA_4_31B | {"global_head_dim": 512}, 10 * 2 * 4 * 512 * 2),
@@ -71,6 +98,10 @@ CASES = {  # config, bytes that a token adds in bf16: heads x widths x layers by
     ),
     "A.X-K2": (AXK2, 48 * (160 + 128) * 2),
     "Dory": (DORY, 14 * 4096),
+    "Lara Mini": (LARA, 7 * 2 * 4 * 128 * 2),
+    "Inkling 2 Mini": (INKLING_2_MINI, (2 + 3 * 2) * 2 * 8 * 128 * 2),
+    "its loop in a table": (INKLING_2_MINI | IN_CONFIG, 2 * 4 * 2 * 8 * 128 * 2),
+    "Hy 4 VL": (HY_4_VL, 78 * 576 * 2 + 21 * 128 * 2),  # layers 0, 1, 5, 9, ..., 77 have an index
     "Dory, last": (DORY | {"recurrent_kv_cache_mode": "last_loop"}, 9 * 4096),
 }
 

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 from zipfile import ZipFile
@@ -81,16 +80,6 @@ def test_the_readme_s_example_says_what_the_command_says(bin):
 
 def test_everything_imports_without_tensors(bin):
     said(bin / "python", "-c", ALONE)
-
-
-def test_the_command_answers_at_once(bin):
-    """In the best of five: 0.2 s on a calm machine, more where others work."""
-    taken = []
-    for _ in range(5):
-        begun = time.perf_counter()
-        said(bin / "kvcount", "cache", "deepseek-v3")
-        taken.append(time.perf_counter() - begun)
-    assert min(taken) < 0.5
 
 
 def test_the_source_is_found_without_an_installation():
