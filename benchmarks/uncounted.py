@@ -54,9 +54,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--release", type=Path, help="the folder that it is installed in")
-    parser.add_argument(
-        "--new", action="store_true", help="those that the installed one lacks"
-    )
+    parser.add_argument("--new", action="store_true", help="those that the installed one lacks")
     given = parser.parse_args()
     known = set(types(None)) if given.new else set()
     lines = {name: said(one) for name, one in types(given.release).items() if name not in known}

@@ -1,4 +1,4 @@
-"""Devices: peak rates and memory, of GPUs by data/devices.toml. Needs no torch."""
+"""Devices: peak rates and memory, of GPUs by data/devices.toml."""
 
 import re
 from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 Time and memory grow with the length of the text. What Python's parser takes and the rest of the
 package would stumble over is refused: a key that stands twice, more values or levels than any
-model's file has, half characters. Needs no torch.
+model's file has, half characters.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The files of a checkpoint, and those of a local folder. Needs no torch."""
+"""The files of a checkpoint, and those of a local folder."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Files that people take for a model's: named for what they are. Needs no torch."""
+"""Files that people take for a model's: named for what they are."""
 
 from kvcount.files.errors import CheckpointError
 from kvcount.refusals import Phrase

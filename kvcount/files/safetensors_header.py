@@ -1,6 +1,6 @@
 """The header before the tensors of a safetensors file, and the names of such files.
 
-8 bytes of length (little-endian) stand before it. Needs no torch.
+8 bytes of length (little-endian) stand before it.
 """
 
 import json

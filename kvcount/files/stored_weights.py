@@ -1,7 +1,7 @@
 """The weights that a folder or a repository stores: how many, in how many bytes, of which types.
 
 A folder's safetensors headers say all three, and so does a GGUF file's own. Of a repository's parts
-the index says the bytes alone, and config.json the type where they have one. Needs no torch.
+the index says the bytes alone, and config.json the type where they have one.
 """
 
 from collections import Counter
