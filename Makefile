@@ -80,7 +80,7 @@ $(UV): requirements-uv.txt
 	@touch $@
 
 clean:  ## remove the environment and what tests left behind
-	@rm -rf .venv .pytest_cache .ruff_cache .hypothesis build *.egg-info
+	@rm -rf .venv .pytest_cache .ruff_cache .hypothesis build kvcount/build *.egg-info kvcount/*.egg-info
 
 .venv/ready: requirements.txt requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

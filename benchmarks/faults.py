@@ -110,9 +110,9 @@ def _area(file: str) -> str:
 
 def _area_of_code(file: str) -> str:
     """The folder of tests/ for the part of the engine that a file stands in, or for the app."""
-    package, part, *_ = Path(file).parts
+    package, *inner = Path(file).parts
     if package == "mla_engine":
-        return part if (ROOT / "tests" / part).is_dir() else "engine"
+        return inner[0] if (ROOT / "tests" / inner[0]).is_dir() else "engine"
     return package if package == "kvcount" else "ui"
 
 
@@ -221,7 +221,7 @@ def _run(tree: Path, tests: list[str]) -> tuple[int, str, float]:
 
 
 def _failed(said: str) -> list[str]:
-    lines = (line for line in said.splitlines() if line.startswith(("FAILED tests", "ERROR tests")))
+    lines = (line for line in said.splitlines() if line.startswith(("FAILED ", "ERROR ")))
     return [line.partition(" ")[2].partition(" - ")[0] for line in lines]
 
 

@@ -1,9 +1,9 @@
-"""Times the command `kvcount` from its start to its answer, beside a Python that does nothing.
+"""Times the command `kvcount` from launch to answer, next to a Python that does nothing.
 
     python benchmarks/kvcount_start.py --visits 15
 
-Prints the median and the most of each, in milliseconds: a stored model, a config.json, one that is
-refused, a plan, a published log, the list of models.
+Prints the median and the maximum of each, in milliseconds: a stored model, a config.json, one that
+is refused, a plan, a published log, the list of models.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import median
 
 ROOT = Path(__file__).parents[1]
+REFUSED = 2  # the status of a refusal
 LLAMA = {
     "model_type": "llama", "num_hidden_layers": 32, "num_attention_heads": 32,
     "num_key_value_heads": 8, "hidden_size": 4096,
@@ -43,12 +44,14 @@ def runs(folder: Path) -> dict[str, list[str]]:
 def seconds(arguments: list[str]) -> float:
     """Start it and wait for its end."""
     begun = time.perf_counter()
-    subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, check=False)
-    return time.perf_counter() - begun
+    ended = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, check=False)
+    taken = time.perf_counter() - begun
+    assert ended.returncode in (0, REFUSED), ended.stderr.decode()
+    return taken
 
 
 def main() -> None:
-    """Time each in turns, once beforehand."""
+    """Time them in turn, after one warm-up round."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -5,7 +5,7 @@
     python benchmarks/uncounted.py --release build/next --new    those that the installed one lacks
 
 A type's class gives its own config.json, which is counted or refused; of what is refused the reason
-stands beside the name. Types of sound, pictures and encoders have no cache and are refused as well.
+stands beside the name. Audio, image and encoder types have no cache and are refused too.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+NOT = "refused", "no config.json"
 TYPES = """
 import json, logging, sys
 logging.disable()
@@ -23,7 +24,7 @@ found = {}
 for name in CONFIG_MAPPING_NAMES:
     try:
         found[name] = json.loads(CONFIG_MAPPING[name]().to_json_string(use_diff=False))
-    except Exception as error:  # a class that cannot be made of nothing
+    except Exception as error:  # a class that cannot be built from its defaults
         found[name] = str(error)
 print(json.dumps(found))
 """
@@ -58,9 +59,10 @@ def main() -> None:
     given = parser.parse_args()
     known = set(types(None)) if given.new else set()
     lines = {name: said(one) for name, one in types(given.release).items() if name not in known}
-    for name, line in sorted(lines.items(), key=lambda one: (one[1][:7], one[0])):
+    for name, line in sorted(lines.items(), key=lambda one: (one[1].startswith(NOT), one[0])):
         print(f"{name:<32} {line}")
-    print(f"{sum('per token' in line for line in lines.values())} of {len(lines)} are counted")
+    refused = sum(line.startswith(NOT) for line in lines.values())
+    print(f"{len(lines) - refused} of {len(lines)} are counted")
 
 
 sys.path.insert(0, str(ROOT))

@@ -11,7 +11,7 @@ from kvcount.tables import read_table
 
 
 class Work(Protocol):
-    """The FLOP and bytes of a call, such as `costs.Cost`."""
+    """The FLOP and bytes of a call, such as `mla_engine.costs.Cost`."""
 
     total_flops: int
     total_bytes: float

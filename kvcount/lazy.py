@@ -1,4 +1,4 @@
-"""Libraries that the first picture does not need, imported when something of them is asked for."""
+"""Modules that are imported when something of them is first used."""
 
 from importlib import import_module
 from types import ModuleType

@@ -1,7 +1,7 @@
 """Refusals: a code with values, said in the language of the reader.
 
 The sentences stand in data/refusals.toml, a row a code and a column a language; `str(error)` is the
-English one. A package that builds on this one has such a table of its own and gives it to `add`.
+English one. A package that builds on this one has a table of its own and gives its name to `add`.
 What a refusal quotes from another, or only in some cases, is a `Phrase` among its values and is
 said in the reader's language with it.
 """
@@ -41,11 +41,15 @@ class RefusedError(ValueError):
         return partial(type(self), self.code, **self.values), ()
 
 
-@cache
 def table() -> dict[str, dict[str, dict[str, str]]]:
     """Return every sentence: section -> code -> language -> text with its values in braces."""
+    return _tables(tuple(_packages))
+
+
+@cache
+def _tables(packages: tuple[str, ...]) -> dict[str, dict[str, dict[str, str]]]:
     sections: dict[str, dict[str, dict[str, str]]] = {}
-    for package in _packages:
+    for package in packages:
         for section, rows in of_package(package).items():
             sections[section] = sections.get(section, {}) | rows
     return sections
@@ -57,10 +61,9 @@ def of_package(name: str) -> dict[str, dict[str, dict[str, str]]]:
 
 
 def add(package: str) -> None:
-    """Take the sentences of a package, too, whose refusals have its own codes."""
+    """Also use the sentences of a package whose refusals have codes of their own."""
     if package not in _packages:
         _packages.append(package)
-        table.cache_clear()
 
 
 def sentence(said: object, language: str) -> str:

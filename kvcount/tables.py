@@ -15,7 +15,8 @@ def read_table(package: str, *path: str) -> dict[str, Any]:
 class Rows(Mapping[str, dict[str, Any]]):
     """The rows of a file, each parsed when it is asked for: `rows[key]` is `read_table(...)[key]`.
 
-    For a file that is long, of which a command needs a row.
+    For a long file of which a command needs only one row. The head of a row stands alone on its
+    line, and tables inside a row come after it.
     """
 
     _HEAD = re.compile(r'^\[(?:([\w-]+)|"([^"]+)")\]$', re.MULTILINE)  # not of a table inside a row
@@ -23,7 +24,7 @@ class Rows(Mapping[str, dict[str, Any]]):
     def __init__(self, package: str, *path: str) -> None:
         text = _text(package, *path)
         heads = [*self._HEAD.finditer(text)]
-        ends = [*(head.start() for head in heads[1:]), len(text)]
+        ends = [*(head.start() for head in heads[1:]), len(text)][: len(heads)]
         self._texts = {
             head[1] or head[2]: text[head.start() : end]
             for head, end in zip(heads, ends, strict=True)

@@ -148,7 +148,7 @@ def _load() -> dict[str, Preset]:
             raise RefusedError("preset_twice", file=file, key=key)
         if not any(one.key in row for one in mechanisms.all()):
             if "config" in row:
-                continue  # only the reference of caches reads it
+                continue  # kvcount alone reads it
             keys = ", ".join(one.key for one in mechanisms.all())
             raise RefusedError("preset_sizes", file=file, key=key, known=keys)
         presets[key] = _preset(key, row)

@@ -11,6 +11,12 @@ from ui.settings.shared import SHARED
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "app.py", *sorted(ROOT.glob("pages/*.py"))]
+OURS = [
+    path
+    for folder in ("ui", "mla_engine", "kvcount")
+    for path in ROOT.glob(f"{folder}/**/*.py")
+    if not {"tests", "build"} & {*path.relative_to(ROOT).parts}
+]
 
 
 def imported(path: Path) -> set[str]:
@@ -52,7 +58,7 @@ PRIVATE = re.compile(r"\bst\.(runtime|config|proto|web|logger|delta_generator)\b
 
 
 def test_private_modules_of_streamlit_are_imported_in_one_file():
-    for path in [*ROOT.glob("ui/**/*.py"), *ROOT.glob("mla_engine/**/*.py"), *PAGES]:
+    for path in [*OURS, *PAGES]:
         file = path.relative_to(ROOT).as_posix()
         if file == INTERNALS:
             continue
@@ -109,7 +115,7 @@ FORBIDDEN = re.compile(r"\bglobals\(\)\[|\bgetattr\(\w+, (?:view|s\[|settings)")
 
 
 def test_nothing_is_called_by_its_name_and_no_import_hides_in_a_function():
-    for path in [*ROOT.glob("ui/**/*.py"), *ROOT.glob("mla_engine/**/*.py"), *PAGES]:
+    for path in [*OURS, *PAGES]:
         text = path.read_text("utf-8")
         assert not FORBIDDEN.search(text), path
         for function in functions(path):
@@ -187,7 +193,7 @@ CACHES_OF_PYTHON = {
     "kvcount/mistakes.py:mistakes": "without arguments",
     "kvcount/reading/read.py:architectures": "without arguments",
     "mla_engine/rope.py:_numbers": "half as many numbers as rotated dimensions, of 256 rotations",
-    "kvcount/refusals.py:table": "without arguments",
+    "kvcount/refusals.py:_tables": "without arguments",
     "mla_engine/studies/words.py:_vector": "256 vectors of at most 64 KiB",
     "mla_engine/worked_example/__init__.py:_data": "without arguments",
 }
@@ -195,11 +201,9 @@ CACHES_OF_PYTHON = {
 
 def caches(pattern: str) -> set[str]:
     """Return the functions of app, engine and counter with such a decorator."""
-    folders = "ui", "mla_engine", "kvcount"
-    paths = [path for folder in folders for path in ROOT.glob(f"{folder}/**/*.py")]
     return {
         f"{path.relative_to(ROOT)}:{f.name}"
-        for path in paths
+        for path in OURS
         for f in functions(path)
         if any(re.match(pattern, ast.unparse(mark)) for mark in f.decorator_list)
     }

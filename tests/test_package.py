@@ -19,7 +19,7 @@ from kvcount.tests.packages import wheel_of
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-SOURCES = sorted(ROOT.glob("mla_engine/**/*.py"))
+SOURCES = sorted([*ROOT.glob("mla_engine/**/*.py"), *ROOT.glob("kvcount/**/*.py")])
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 REMOVED = {  # of the standard library, from 3.12 to 3.14
     "aifc", "asynchat", "asyncore", "audioop", "cgi", "cgitb", "chunk", "crypt", "distutils",

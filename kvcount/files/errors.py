@@ -1,4 +1,4 @@
-"""The one error of the checkpoint reader, and what turns others into it."""
+"""The error for a model's files, and what turns others into it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

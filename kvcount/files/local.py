@@ -28,7 +28,7 @@ def local_files(path: Path) -> Files:
     with usable(str(path)):
         path = path.expanduser().resolve()
     if is_gguf(path):
-        return GgufFiles(LocalFiles(path.parent), path.name)
+        return _gguf(LocalFiles(path.parent), path.name)
     files = LocalFiles(path)
     names = files.names()
     found = [name for name in names if name.lower().endswith(ENDING)]
@@ -36,4 +36,13 @@ def local_files(path: Path) -> Files:
         return files
     if len(found) > 1:
         raise CheckpointError("gguf_several", name=files.name, listed=", ".join(found[:6]))
-    return GgufFiles(files, found[0])
+    return _gguf(files, found[0])
+
+
+def _gguf(files: LocalFiles, name: str) -> GgufFiles:
+    """Return what a GGUF file stands for, whose numbers numpy reads."""
+    try:
+        return GgufFiles(files, name)
+    except ModuleNotFoundError as error:
+        said = {"what": name, "package": error.name, "extra": "weights"}
+        raise CheckpointError("needs_package", **said) from error

@@ -22,5 +22,9 @@ def repository_files(name: str, revision: str | None = None, **access: Any) -> F
         raise CheckpointError("no_repository_name", name=name)
     if name.startswith(FOLDERS):
         raise CheckpointError("no_such_folder", name=name)
-    hub = import_module("kvcount.files.hub")
+    try:
+        hub = import_module("kvcount.files.hub")
+    except ModuleNotFoundError as error:
+        said = {"what": name, "package": error.name, "extra": "hub"}
+        raise CheckpointError("needs_package", **said) from error
     return hub.HubFiles(name, revision or None, **access)

@@ -36,7 +36,7 @@ def refuse_unknown(keys: Keys, row: Mapping[str, Any]) -> None:
 
     Args:
         keys: after all that counts has asked for what it reads.
-        row: of architectures.toml.
+        row: of model_types.toml.
 
     Raises:
         UncountedError: such a key, by name.
@@ -60,7 +60,7 @@ def refuse_unasked(keys: Keys, row: Mapping[str, Any], layer: int) -> None:
 
     Args:
         keys: of the layer, after all that counts it has asked.
-        row: of architectures.toml.
+        row: of model_types.toml.
         layer: its number.
 
     Raises:

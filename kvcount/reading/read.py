@@ -8,7 +8,7 @@ from typing import Any
 from kvcount import checks
 from kvcount.parts import Layer, Model
 from kvcount.reading import attention, guard, latents, per_layer, pooled, schedule, states, weighing
-from kvcount.reading.keys import Keys, UncountedError, language_model, some
+from kvcount.reading.keys import MOST_LAYERS, Keys, UncountedError, language_model, some
 from kvcount.refusals import Phrase
 from kvcount.tables import read_table
 
@@ -101,7 +101,12 @@ def read(config: Mapping[str, Any]) -> Model:
     layers = tuple(
         _own_layer(keys, row, kind, number, own.get(number)) for number, kind in enumerate(kinds)
     )
-    layers = _looped(keys, row, _sharing(keys, row, kinds, layers))
+    layers = _sharing(keys, row, kinds, layers)
+    order = _order(keys, row, len(layers))
+    again = {place for place, number in enumerate(order) if number in order[:place]}
+    each = [weighing.attention_parameters(keys, layer) for layer in layers]
+    chosen = set(weighing.expert_layers(weights, len(layers)))
+    layers = tuple(layers[number] for number in order)
     model = Model(
         model_type=keys.model_type,
         layers=layers,
@@ -112,8 +117,10 @@ def read(config: Mapping[str, Any]) -> Model:
         n_index_heads=latents.index_heads(keys) if any(map(weighing.has_index, layers)) else 0,
         mixture=weighing.is_mixture(found) or None,
         experts=weighing.chosen(found),
-        attention=tuple(weighing.attention_parameters(keys, layer) for layer in layers),
-        expert_layers=weighing.expert_layers(weights, len(layers)),
+        attention=tuple(0 if n in again else each[number] for n, number in enumerate(order)),
+        expert_layers=tuple(
+            n for n, number in enumerate(order) if number in chosen and n not in again
+        ),
         table=weighing.table(keys),
         tied=keys.get("tie_word_embeddings") is not False,
     )
@@ -156,23 +163,30 @@ def _own_layer(
 PASSES = {"per_loop": True, "last_loop": False}
 
 
-def _looped(keys: Keys, row: Mapping[str, Any], layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
-    """Return the layers once for each pass that keeps a cache of its own (Dory, Inkling 2 Mini)."""
+def _order(keys: Keys, row: Mapping[str, Any], n_layers: int) -> list[int]:
+    """Return the layers' numbers, once for each pass that keeps a cache of its own.
+
+    In Dory and Inkling 2 Mini some run more than once, with the same weights.
+    """
+    every = [*range(n_layers)]
     if "loops" not in row:
-        return layers
+        return every
     names = {part: _said(keys, name) for part, name in row["loops"].items()}
-    first, last = _loop(keys, names, len(layers))
+    first, last = _loop(keys, names, n_layers)
     passes = keys.whole(names["times"], most=MOST_PASSES)
     if "cache" in names:
         checks.choice(names["cache"], mode := keys.need(names["cache"]), PASSES)
         passes = passes if PASSES[mode] else 1
-    return layers[:first] + layers[first:last] * passes + layers[last:]
+    checks.whole(
+        f"layers x {names['times']}", n_layers + (last - first) * (passes - 1), most=MOST_LAYERS
+    )
+    return every[:first] + every[first:last] * passes + every[last:]
 
 
 def _loop(keys: Keys, names: Mapping[str, str], n_layers: int) -> tuple[int, int]:
-    """Return the first layer that runs more than once, and the first behind the last of them."""
+    """Return the index of the first looped layer, and the index just past the last one."""
     if "end" in names:
-        first = keys.whole(names["start"], least=0, most=n_layers)
+        first = keys.whole(names["start"], most=n_layers)
         return first, keys.whole(names["end"], least=first, most=n_layers)
     first, n_looped, rest = (
         keys.whole(names[part], least=0) for part in ("first", "number", "rest")
@@ -185,7 +199,7 @@ def _loop(keys: Keys, names: Mapping[str, str], n_layers: int) -> tuple[int, int
 
 
 def _said(keys: Keys, names: str | list[str]) -> str:
-    """Return the first of some keys that is there, else the last."""
+    """Return the first of these keys that is present, else the last."""
     names = [names] if isinstance(names, str) else names
     return next((name for name in names if keys.get(name) is not None), names[-1])
 

@@ -1,4 +1,4 @@
-"""Wheels, built without a network from a copy of what they are made of, and where they install."""
+"""Builds wheels offline from a copy of their sources, and installs them into fresh environments."""
 
 import shutil
 import subprocess

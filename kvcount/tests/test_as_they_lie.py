@@ -74,7 +74,7 @@ INKLING_2_MINI = {  # 24 layers, each sixth full; layers 6 to 17 run three times
         "loop_layer_index_end": 18, "loop_num_passes": 3,
     },
 }  # fmt: skip
-LOOP = {"core_start": 0, "core_end": 24, "num_passes": 2}
+LOOP = {"core_start": 6, "core_end": 12, "num_passes": 2}
 IN_CONFIG = {"text_config": INKLING_2_MINI["text_config"] | {"loop_config": LOOP}}
 HY_4_VL = MLA | {
     "model_type": "hy_v4_vl_text", "num_hidden_layers": 78, "head_dim": 256,
@@ -100,7 +100,7 @@ CASES = {  # config, bytes that a token adds in bf16: heads x widths x layers by
     "Dory": (DORY, 14 * 4096),
     "Lara Mini": (LARA, 7 * 2 * 4 * 128 * 2),
     "Inkling 2 Mini": (INKLING_2_MINI, (2 + 3 * 2) * 2 * 8 * 128 * 2),
-    "its loop in a table": (INKLING_2_MINI | IN_CONFIG, 2 * 4 * 2 * 8 * 128 * 2),
+    "its loop in a table": (INKLING_2_MINI | IN_CONFIG, (4 + 1) * 2 * 8 * 128 * 2),
     "Hy 4 VL": (HY_4_VL, 78 * 576 * 2 + 21 * 128 * 2),  # layers 0, 1, 5, 9, ..., 77 have an index
     "Dory, last": (DORY | {"recurrent_kv_cache_mode": "last_loop"}, 9 * 4096),
 }
@@ -229,3 +229,18 @@ def test_an_unknown_type_beside_config_json_is_named(tmp_path):
     (tmp_path / "hf_quant_config.json").write_text(json.dumps(beside))
     with pytest.raises(RefusedError, match=r"hf_quant_config\.json.*FP3"):
         find(str(tmp_path))
+
+
+@pytest.mark.parametrize("config", [INKLING_2_MINI, DORY], ids=["Inkling 2 Mini", "Dory"])
+def test_a_layer_that_runs_more_than_once_has_its_weights_once(config):
+    text = config.get("text_config", config)
+    times = "loop_num_passes" if "text_config" in config else "n_recurrent_loops"
+    once, often = read(text | {times: 1}), read(text)
+    assert len(often.layers) > len(once.layers)
+    assert often.attention_parameters == once.attention_parameters
+    assert len(often.expert_layers) == len(once.expert_layers)
+
+
+def test_more_passes_than_layers_can_be_are_refused_by_name():
+    with pytest.raises(RefusedError, match="loop_num_passes"):
+        read(INKLING_2_MINI["text_config"] | {"num_hidden_layers": 4096, "loop_num_passes": 64})

@@ -1,6 +1,7 @@
-"""The package alone: installed into an empty environment, it counts, and is small and quick."""
+"""The package alone: installed into an empty environment, it counts, and is small."""
 
 import re
+import struct
 import subprocess
 import sys
 import tomllib
@@ -15,6 +16,9 @@ from kvcount.tests.packages import environment, wheel_of
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 MOST_BYTES = 5_000_000
+# The beginning of a file: version 3, no tensors, one number of its metadata.
+KEY = b"llama.block_count"
+GGUF = b"GGUF" + struct.pack("<IQQQ", 3, 0, 1, len(KEY)) + KEY + struct.pack("<If", 6, 1.0)
 # Every module but those that read from the Hub, where none of these can be had.
 ALONE = """
 import importlib, pkgutil, sys
@@ -52,7 +56,7 @@ def test_the_wheel_has_the_package_and_its_data_and_nothing_else(wheel):
     with ZipFile(wheel) as files:
         names = {name for name in files.namelist() if ".dist-info/" not in name}
         assert sum(one.file_size for one in files.infolist()) < MOST_BYTES
-    assert names == {path.as_posix() for path in kept if "tests" not in path.parts}
+    assert names == {path.as_posix() for path in kept if not {"tests", "build"} & {*path.parts}}
 
 
 def test_it_needs_no_other_package(wheel):
@@ -76,6 +80,16 @@ def test_the_readme_s_example_says_what_the_command_says(bin):
     # 16 sequences on 8 GPUs that split the heads: a latent is copied to each.
     assert int(per_token) == 16 * 61 * 576 * 2
     assert int(held) == 131_072 * int(per_token)
+
+
+@pytest.mark.parametrize(("name", "extra"), [("nobody/nothing", "hub"), ("model.gguf", "weights")])
+def test_what_needs_another_package_is_refused_with_its_name(bin, tmp_path, name, extra):
+    (tmp_path / "model.gguf").write_bytes(GGUF)
+    asked = [bin / "kvcount", "cache", name]
+    ended = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.count("\n") == 1
+    assert f"pip install 'kvcount[{extra}]'" in ended.stderr
 
 
 def test_everything_imports_without_tensors(bin):

@@ -1,4 +1,4 @@
-"""The rows of data/presets.toml: whole, consistent, and the library's where they say so."""
+"""The rows of kvcount/data/models.toml: whole, consistent, and the library's where they say so."""
 
 import re
 from collections import Counter
