@@ -177,9 +177,8 @@ def _order(keys: Keys, row: Mapping[str, Any], n_layers: int) -> list[int]:
     if "cache" in names:
         checks.choice(names["cache"], mode := keys.need(names["cache"]), PASSES)
         passes = passes if PASSES[mode] else 1
-    checks.whole(
-        f"layers x {names['times']}", n_layers + (last - first) * (passes - 1), most=MOST_LAYERS
-    )
+    n_caches = n_layers + (last - first) * (passes - 1)
+    checks.whole(f"num_hidden_layers with {names['times']}", n_caches, most=MOST_LAYERS)
     return every[:first] + every[first:last] * passes + every[last:]
 
 
