@@ -16,7 +16,13 @@ STATES = PRESETS["kimi-linear-48b-a3b"].beside
 
 @pytest.mark.parametrize(
     ("ranks", "latent", "in_full", "grouped"),
-    [(1, 576, 40_960, 2048), (2, 576, 20_480, 1024), (8, 576, 5120, 256), (64, 576, 640, 256)],
+    [
+        (1, 576, 40_960, 2048),
+        (2, 576, 20_480, 1024),
+        (3, 576, 43 * 320, 3 * 256),  # of 128 and 64 heads the fullest has 43 and 22
+        (8, 576, 5120, 256),
+        (64, 576, 640, 256),
+    ],
 )
 def test_each_ranks_share_of_the_cache(ranks, latent, in_full, grouped):
     assert rank_cache_elements(V3.config, ranks) == latent
