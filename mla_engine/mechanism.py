@@ -125,7 +125,7 @@ class Mechanism:
     """The declaration of a mechanism.
 
     Attributes:
-        key: the name of its package, and of its sizes' table in presets.toml.
+        key: the name of its package, and of its sizes' table in a row of models.toml.
         called: what it is called in the middle of a sentence.
         config_type: of its configurations.
         layer: the class that runs one.
@@ -136,7 +136,7 @@ class Mechanism:
         ways: as costs and decoding compare them.
         costs: its closed forms.
         fused: (layer, h, positions) -> only u [b,t,d], as fast as torch has it: for training.
-        of_preset: (fields of a row in presets.toml) -> its configuration.
+        of_preset: (fields of a row in models.toml) -> its configuration.
         kind: config -> "MHA", "MLA", ...
         suggested: config of another mechanism -> the shared sizes that this one would have there.
         letters: einsum letter -> the size in its configurations that no other mechanism has.
