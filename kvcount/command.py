@@ -22,7 +22,6 @@ from kvcount.planning.planner import OVERHEAD, Plan
 from kvcount.reading.keys import UncountedError
 from kvcount.refusals import RefusedError
 
-GIB = 2**30
 AMOUNT = re.compile(r"(\d[\d,]*(?:\.\d+)?) ?([kmgt])(i?)b")
 WORDS = "cache | plan | explain | models"
 LOGGED: Mapping[str, tuple[str, str]] = {  # what a log says -> the option for it, and its words
@@ -102,7 +101,7 @@ def _plan(asked: argparse.Namespace) -> str:
         context=asked.context,
         prompt=asked.prompt,
         **_weights(asked, found),
-        overhead_bytes=asked.overhead_gib * GIB,
+        overhead_bytes=asked.overhead_gib * engine_log.GIB,
     )
     return asked.form(plan_report.figures(found.name, plan, written(asked.kv, found.storage)))
 
@@ -168,13 +167,13 @@ def tokens(text: str) -> int:
         ArgumentTypeError: no whole number.
     """
     if (found := lengths.tokens(text)) is None:
-        said = f"{text[:40]!r} is no number of tokens: write it like 131072, 128k or 1e6"
+        said = f"{text[:40]!r} is not a number of tokens: write it like 131072, 128k or 1e6"
         raise argparse.ArgumentTypeError(said)
     return found
 
 
 def amount(text: str) -> float:
-    """Return bytes, or bytes a second: 24GiB, 24 GB, 24576MiB, 1008GB/s or 3.35 TB/s.
+    """Return bytes, or bytes per second: 24GiB, 24 GB, 24576MiB, 1008GB/s or 3.35 TB/s.
 
     Raises:
         ArgumentTypeError: no number above 0 with one of these units.
@@ -195,7 +194,7 @@ def logged_size(text: str) -> engine_log.Memory:
     """
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?Gi?B", text.strip())
     if not found:
-        said = f"{text[:40]!r} is no size of a log: write it like 46.80GiB"
+        said = f"{text[:40]!r} is not a size as logs have it: write it like 46.80GiB"
         raise argparse.ArgumentTypeError(said)
     return engine_log.gib(found[1])
 
@@ -242,7 +241,10 @@ def _add_plan(commands: "argparse._SubParsersAction") -> None:
     )
     plan.add_argument("--active", type=float, help="parameters that a token uses, such as 37e9")
     plan.add_argument(
-        "--overhead-gib", type=float, default=OVERHEAD / GIB, help="on each GPU, for the runtime"
+        "--overhead-gib",
+        type=float,
+        default=OVERHEAD / engine_log.GIB,
+        help="on each GPU, for the runtime",
     )
     forms = {"--json": report.as_json, "--markdown": plan_report.as_markdown}
     _add_forms(plan, forms, plan_report.as_markdown)

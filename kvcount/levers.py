@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import prod
 
 from kvcount.dtypes import Storage
-from kvcount.parts import Layer, Model, Part
+from kvcount.parts import Model
 
 __all__ = ["BITS", "LEVERS", "Levers", "Rows", "levers", "read_per_token", "rows"]
 
@@ -70,7 +70,7 @@ def rows(model: Model) -> list[Rows]:
     """
     found: dict[tuple[int, int], int] = {}
     for layer, n in model.groups.items():
-        if grown := _growing(layer):
+        if grown := layer.growing:
             tokens = max(grown, key=lambda part: part.numbers).length
             each = (sum(part.numbers for part in grown), tokens)
             found[each] = found.get(each, 0) + n
@@ -88,10 +88,6 @@ def read_per_token(model: Model, storage: Storage, context: int) -> Fraction:
     return Fraction(read) / context
 
 
-def _growing(layer: Layer) -> list[Part]:
-    return [part for part in layer.parts if part.stored and part.growth == "grows"]
-
-
 def levers(model: Model, storage: Storage) -> Levers | None:
     """The factors of a model's cache, None where nothing grows or it has no heads to begin with.
 
@@ -102,11 +98,11 @@ def levers(model: Model, storage: Storage) -> Levers | None:
     of_rows = [
         (n, part, storage.row_bytes(layer.kind, part))
         for layer, n in model.groups.items()
-        for part in _growing(layer)
+        for part in layer.growing
     ]
     if not of_rows or not model.as_mha:
         return None
-    depth = sum(n for layer, n in model.groups.items() if _growing(layer))
+    depth = sum(n for layer, n in model.groups.items() if layer.growing)
     numbers = sum(n * part.numbers for n, part, _ in of_rows)
     entered = sum((n * part.numbers * part.rows_per_token for n, part, _ in of_rows), Fraction(0))
     n_bytes = sum((n * one * part.rows_per_token for n, part, one in of_rows), Fraction(0))

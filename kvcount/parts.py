@@ -83,6 +83,11 @@ class Layer:
     kind: str
     parts: tuple[Part, ...] = ()
 
+    @property
+    def growing(self) -> list[Part]:
+        """Those that it stores and that grow with every token."""
+        return [part for part in self.parts if part.stored and part.growth == "grows"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Model:

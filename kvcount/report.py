@@ -50,7 +50,7 @@ ROWS = {  # growth of a part -> when a layer has a row of it
     "buffer": "waiting to be pooled, fewer than {tokens:,}",
     "once": "whatever the length",
 }
-ROUNDED = "their number is a rounded one, so what fits is no bound (--parameters)"
+ROUNDED = "their number is a rounded one, so what fits is not a bound (--parameters)"
 WAYS = {
     "tensor": "tensor parallel, heads split",
     "context": "and tokens dealt out (DCP)",

@@ -7,7 +7,7 @@ from fractions import Fraction
 from kvcount.dtypes import Storage
 from kvcount.logs.blocks import FULL, STATE, WINDOW, Pool, by_sequences, of_kind, row_bytes
 from kvcount.logs.engine_log import Logged
-from kvcount.parts import Layer, Model, Part
+from kvcount.parts import Model
 
 KINDS = {  # name of a part -> the line that counts it
     "latent": "latents", "rope": "latents", "index": "index", "key": "pairs", "value": "pairs",
@@ -30,7 +30,7 @@ def counted(model: Model, storage: Storage, ranks: int = 1) -> list[Term]:
     for layer, n in model.groups.items():
         of_layer: dict[str, Fraction] = {}
         pooled = any(part.name == "entry" for part in layer.parts)
-        for part in _growing(layer):
+        for part in layer.growing:
             key = "entries" if pooled and part.name == "rope" else KINDS[part.name]
             size = storage.row_bytes(layer.kind, part, ranks) * part.rows_per_token
             of_layer[key] = of_layer.get(key, Fraction(0)) + size
@@ -48,10 +48,6 @@ def _each(sizes: list[tuple[int, Fraction]]) -> dict[str, object]:
     return {"layers": layers, "each": sum(n * size for n, size in sizes) / layers}
 
 
-def _growing(layer: Layer) -> list[Part]:
-    return [part for part in layer.parts if part.stored and part.growth == "grows"]
-
-
 def over_ranks(model: Model, storage: Storage, ranks: int) -> Iterator[Term]:
     """Return an even share for each rank, and what is copied beyond it, by kind of row."""
     if ranks == 1:
@@ -66,7 +62,7 @@ def over_ranks(model: Model, storage: Storage, ranks: int) -> Iterator[Term]:
 
 def _heads(model: Model) -> int:
     """Return the KV heads of the layers that keep every token, the fewest."""
-    return min((part.heads for layer in model.groups for part in _growing(layer)), default=1)
+    return min((part.heads for layer in model.groups for part in layer.growing), default=1)
 
 
 def windows(model: Model, storage: Storage, ranks: int) -> tuple[int, Fraction]:

@@ -45,12 +45,12 @@ class Step:
 
     @property
     def tokens_per_second(self) -> Fraction:
-        """The most tokens a second of all sequences: batch / seconds."""
+        """The most tokens per second of all sequences: batch / seconds."""
         return self.batch / self.seconds
 
     @property
     def sequence_tokens_per_second(self) -> Fraction:
-        """The most tokens a second of one sequence: 1 / seconds."""
+        """The most tokens per second of one sequence: 1 / seconds."""
         return 1 / self.seconds
 
 

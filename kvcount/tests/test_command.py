@@ -375,7 +375,7 @@ def test_v4_has_its_scales(cache, key, layers):
 
 @pytest.mark.parametrize("source", ["", "no-such-model", "a/b/c", "\0", "~nobody/x", "x" * 5000])
 def test_a_source_that_is_none_is_refused(cache, source):
-    assert "is no file, no folder" in cache(source).refusal
+    assert "is not a file, a folder" in cache(source).refusal
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_of_several_ranks_the_smallest_size_decides(explain):
     ("arguments", "said"),
     [
         ((), "nothing of this log is understood"),
-        (("--log", "/no/such.log"), "is no file that can be read"),
+        (("--log", "/no/such.log"), "is not a readable file"),
         (("--tokens", "0"), "tokens (0) must be"),
         (("--tokens", "9", "--kv", "int3"), "int3"),
         (("--tokens", "9", "--concurrency", "nan"), "concurrency (nan) must be"),

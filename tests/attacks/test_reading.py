@@ -142,7 +142,7 @@ def test_a_repository_is_no_folder_beside_the_program(hub, kept, sharded_folder,
     monkeypatch.chdir(kept)
     assert open_repository("who/model", token=False).config == {"model_type": "deepseek_v2"}
     for name in ("../who", "who", "/who/model", "who/model/x", "", None, sharded_folder):
-        assert "is no name of a Hub repository" in refusal(name)
+        assert "is not the name of a Hub repository" in refusal(name)
 
 
 def test_fetches_without_loading(hub, kept, sharded_tensors):

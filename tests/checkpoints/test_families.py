@@ -210,7 +210,7 @@ REFUSED = {
     "pairs of neighbours": ({"rope_interleaved": True}, "rope_interleaved = True"),
     "both directions": ({"use_bidirectional_attention": True}, "use_bidirectional_attention"),
     "no width": ({"hidden_size": None}, "config.json has no hidden_size"),
-    "heads that do not divide": ({"num_attention_heads": 7}, "4096.* is no multiple of"),
+    "heads that do not divide": ({"num_attention_heads": 7}, "4096.* is not a multiple of"),
     "KV heads that do not divide": ({"num_key_value_heads": 7}, "must be a multiple of n_kv_heads"),
     "width of words": ({"hidden_size": "4096"}, r"hidden_size \('4096'\) must be a number"),
     "layers of words": ({"num_hidden_layers": "32"}, r"num_hidden_layers \('32'\)"),

@@ -81,7 +81,7 @@ def test_never_opens_a_pickle(model_folder):
     (model_folder / "weights.pt").write_bytes(b"\x80\x04cposix\nsystem\n")
     refused(model_folder, "pickle (weights.pt)", "never opened here: convert it to safetensors")
     (model_folder / INDEX).write_text('{"weight_map": {"a": "weights.pt"}}')
-    refused(model_folder, "names 'weights.pt', which is no safetensors file")
+    refused(model_folder, "names 'weights.pt', which is not a safetensors file")
 
 
 def test_refuses_missing_and_doubled_tensors(model_folder, sharded_tensors):
@@ -108,7 +108,7 @@ def test_refuses_missing_and_doubled_tensors(model_folder, sharded_tensors):
 )  # fmt: skip
 def test_refuses_a_name_that_leaves_the_folder(model_folder, file):
     rewrite_index(model_folder, lambda files: files.update(half=file))
-    refused(model_folder, "leads out of" if isinstance(file, str) else "no safetensors file")
+    refused(model_folder, "leads out of" if isinstance(file, str) else "not a safetensors file")
 
 
 def test_refuses_names_that_the_system_does(model_folder):

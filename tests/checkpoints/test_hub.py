@@ -41,7 +41,7 @@ def test_refuses_what_is_not_there_or_not_granted(hub):
     refused("who/gated", "access has to be granted", "HF_TOKEN", source="who/gated")
     refused("no folder 'a/b/c'", "owner/name", source="a/b/c")
     refused("no folder 'gpt2'", "owner/name", source="gpt2")
-    refused("'../../x'", "no branch, tag or commit", revision="../../x")
+    refused("'../../x'", "not a branch, tag or commit", revision="../../x")
 
 
 def test_refuses_a_repository_without_safetensors(model_folder, empty_cache, monkeypatch):

@@ -27,7 +27,7 @@ def test_parse_reads_exactly(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1 x;3 4", r"row 1, column 2: 'x' is no number: write a decimal"),
+        ("1 x;3 4", r"row 1, column 2: 'x' is not a number: write a decimal"),
         ("1 2;3 1e5", r"row 2, column 2: '1e5' has an exponent: write it out"),
         ("1 2;3/0 4", r"row 2, column 1: '3/0' divides by zero"),
         ("1 2;3/0.0 4", r"row 2, column 1: '3/0.0' divides by zero"),
@@ -36,10 +36,10 @@ def test_parse_reads_exactly(text: str, expected: str) -> None:
         ("1 2", r"^1 row, row 1 with 2 numbers, instead of 2 x 2"),
         ("1;2", r"^2 rows, row 1 with 1 number, instead of 2 x 2"),
         ("", r"instead of 2 x 2: write 2 rows of 2 numbers"),
-        ("1 2;3 ٤", rf"row 2, column 2: '{isolated('٤')}' is no number"),
-        ("1 2;3 1/2/3", r"'1/2/3' is no number"),
-        ("1 2;nan inf", r"row 2, column 1: 'nan' is no number"),
-        ("1 <b>;3 4", r"row 1, column 2: '<b>' is no number"),
+        ("1 2;3 ٤", rf"row 2, column 2: '{isolated('٤')}' is not a number"),
+        ("1 2;3 1/2/3", r"'1/2/3' is not a number"),
+        ("1 2;nan inf", r"row 2, column 1: 'nan' is not a number"),
+        ("1 <b>;3 4", r"row 1, column 2: '<b>' is not a number"),
     ],
 )
 def test_parse_names_the_place_and_the_fix(text: str, message: str) -> None:

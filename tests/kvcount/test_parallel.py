@@ -83,9 +83,9 @@ def test_what_is_exchanged_is_queries_outputs_and_their_sums():
 @pytest.mark.parametrize(
     ("config", "gpus", "shares", "said"),
     [
-        (V3, 8, 3, r"\(3\) must divide the 8 GPUs a group, .* try 1, 2, 4, 8"),
-        (LLAMA_3_70B, 8, 2, "8 GPUs a group hold 8 KV heads, so at most 1"),
-        (LLAMA_3_70B, 16, 4, "16 GPUs a group hold 8 KV heads, so at most 2"),
+        (V3, 8, 3, r"\(3\) must divide the 8 GPUs per group, .* try 1, 2, 4, 8"),
+        (LLAMA_3_70B, 8, 2, "8 GPUs per group hold 8 KV heads, so at most 1"),
+        (LLAMA_3_70B, 16, 4, "16 GPUs per group hold 8 KV heads, so at most 2"),
         (LLAMA_3_70B | {"num_attention_heads": 56, "head_dim": 128}, 16, 2, "7 query heads"),
         (V4_FLASH, 8, 2, "window"),
         (V3, 8, 0, "context_ranks"),

@@ -200,6 +200,11 @@ def percent(amount: str) -> str:
     return t("common.percent", value=amount).replace(" ", TIED)
 
 
+def in_percent(part: float, decimals: int = 0) -> str:
+    """Write a share of 1 in per cent with so many decimals: "12 %"."""
+    return percent(fixed(100 * part, decimals))
+
+
 def points(difference: float) -> str:
     """Write a difference in percentage points with its sign: "+7.1", "−0.5", "0.0"."""
     text = f"{100 * difference:+,.1f}".replace("-", "−")

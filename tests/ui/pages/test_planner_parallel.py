@@ -60,7 +60,7 @@ def test_the_cache_of_mtp_layers_is_held_where_a_model_has_them(opened: Opened):
     [
         ({"plan_model": "llama-3-70b", "plan_dcp": "2"}, "8 KV heads, so at most 1"),
         ({"plan_model": "gemma-3-27b", "plan_dcp": "2"}, "window"),
-        ({"plan_dcp": "16"}, "must divide the 8 GPUs a group"),
+        ({"plan_dcp": "16"}, "must divide the 8 GPUs per group"),
         ({"plan_pipeline": "64"}, "more than the 61 layers"),
         ({"plan_model": "gemma-3n-e4b", "plan_pipeline": "2"}, "part layers"),
     ],

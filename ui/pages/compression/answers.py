@@ -15,8 +15,6 @@ from mla_engine.language_model.retrofit import IntoMLA, Retrofit
 from ui.engine import queue, shared_cache, trained
 from ui.engine.layers import DEVICE
 from ui.engine.trained_layer import TrainedLayer
-from ui.words import numbers
-from ui.words.numbers import count
 from ui.words.text import t
 
 pd = LazyModule("pandas")
@@ -115,11 +113,6 @@ def over_sizes(every: Sequence[int]) -> "pd.DataFrame":
     finally:
         place.empty()
     return pd.DataFrame(rows)
-
-
-def percent(part: float) -> str:
-    """Write a share of 1 in whole per cent: of so few texts no more is known."""
-    return numbers.percent(count(100 * part))
 
 
 def as_mla() -> float:

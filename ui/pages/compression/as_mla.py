@@ -17,7 +17,7 @@ from ui.pages.compression.errors import curves
 from ui.pages.compression.source import Source, entering, prepared, preparing
 from ui.pages.compression.view import View
 from ui.parts import charts, prose
-from ui.words.numbers import count, error_percent
+from ui.words.numbers import count, error_percent, in_percent
 from ui.words.text import t
 
 pd = LazyModule("pandas")
@@ -141,7 +141,7 @@ def _tell_how(view: View, found: Mapping[int, Loss]) -> None:
 def _answered(view: View) -> str:
     """Return how many answers of the trained model are left when all of its layers become MLA."""
     whole = answers.mean(answers.cut(answers.WHOLE, view.source.full))
-    facts = {"right": answers.percent(answers.as_mla()), "whole": answers.percent(whole)}
+    facts = {"right": in_percent(answers.as_mla()), "whole": in_percent(whole)}
     return t("compression.mla_answered", **facts)
 
 

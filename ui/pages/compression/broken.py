@@ -8,12 +8,11 @@ from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.language_model.texts import TASKS
 from ui.pages.compression import answers
-from ui.pages.compression.answers import percent
 from ui.pages.compression.errors import rank_control, weights_control
 from ui.pages.compression.view import View
 from ui.parts import charts, prose
 from ui.parts.questions import Question, evenly
-from ui.words.numbers import count
+from ui.words.numbers import count, in_percent
 from ui.words.text import listed, named, parted, t
 
 pd = LazyModule("pandas")
@@ -29,10 +28,10 @@ def lead(view: View) -> tuple[str, str]:
         "rank": count(view.rank),
         "full": count(view.source.full),
         "cached": count(small),
-        "whole": percent(answers.mean(answers.cut(answers.WHOLE, view.source.full))),
-        "trained": percent(answers.mean(answers.cut(answers.MLA, small))),
+        "whole": in_percent(answers.mean(answers.cut(answers.WHOLE, view.source.full))),
+        "trained": in_percent(answers.mean(answers.cut(answers.MLA, small))),
     }
-    return percent(answers.mean(view.cut(answers.WEIGHTS))), t("compression.answered", **facts)
+    return in_percent(answers.mean(view.cut(answers.WEIGHTS))), t("compression.answered", **facts)
 
 
 def question(view: View) -> Question:
@@ -42,7 +41,7 @@ def question(view: View) -> Question:
         t("compression.guess_answers", size=count(view.rank), full=count(view.source.full)),
         100 * answers.mean(view.cut(answers.WEIGHTS)),
         100,
-        say=lambda n: percent(n / 100),
+        say=lambda n: in_percent(n / 100),
         why=t("compression.guess_answers_why"),
         hides=("lead", "compression:answers", "compression:tasks"),
     )
@@ -84,8 +83,8 @@ def _over_size(view: View) -> None:
         height=HEIGHT,
     )
     own = (answers.WEIGHTS, answers.TEXTS)
-    facts = {code: percent(answers.mean(view.cut(code))) for code in own}
-    facts["trained"] = percent(answers.mean(answers.cut(answers.MLA, small)))
+    facts = {code: in_percent(answers.mean(view.cut(code))) for code in own}
+    facts["trained"] = in_percent(answers.mean(answers.cut(answers.MLA, small)))
     alt = t("compression.alt_answers", rank=count(view.rank), cached=count(small), **facts)
     about = {"data": lambda: found, "file": "mla_compression_answers.csv"}
     charts.show(figure, "compression:answers", alt=alt, follows=view.follows, **about)
@@ -106,7 +105,7 @@ def _by_task(view: View) -> None:
         height=HEIGHT,
     )
     each = (
-        named(name, listed(f"{tasks[task]} {percent(shares[task])}" for task in TASKS))
+        named(name, listed(f"{tasks[task]} {in_percent(shares[task])}" for task in TASKS))
         for name, shares in found.items()
     )
     charts.show(

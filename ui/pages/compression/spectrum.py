@@ -11,7 +11,7 @@ from ui.pages.compression import answers
 from ui.pages.compression.source import WAYS, Source, prepared
 from ui.pages.compression.view import View
 from ui.parts import charts, prose
-from ui.words.numbers import count, scientific
+from ui.words.numbers import count, in_percent, scientific
 from ui.words.text import t
 
 pd = LazyModule("pandas")
@@ -65,7 +65,7 @@ def _weights(view: View, falling: np.ndarray) -> str:
         return t(
             "compression.words_trained",
             layer=count(view.model.trained),
-            last=answers.percent(float(falling[-1] / falling[0])),
+            last=in_percent(float(falling[-1] / falling[0])),
             texts=count(answers.MEASURED),
         )
     if view.trained:

@@ -4,10 +4,10 @@ from functools import partial
 
 from mla_engine import figures
 from mla_engine.language_model.sparse import KEYS, RULES
-from ui.pages.sparse.view import View, by_keys, percent
+from ui.pages.sparse.view import View, by_keys
 from ui.parts import charts, prose
 from ui.parts.questions import Question, evenly
-from ui.words.numbers import count
+from ui.words.numbers import count, in_percent
 from ui.words.text import listed, parted, sentences, t
 
 CURVES = 420
@@ -41,7 +41,7 @@ def draw(view: View) -> None:
         roles=RULE_LOOKS,
         height=CURVES,
     )
-    each = parted(f"{_rule(code)} {percent(right[code][view.chosen.keys])}" for code in RULES)
+    each = parted(f"{_rule(code)} {in_percent(right[code][view.chosen.keys], 1)}" for code in RULES)
     alt = t("sparse.alt_answers", keys=count(view.chosen.keys), each=each)
     about = {"alt": alt, "data": lambda: found, "file": "sparse_answers.csv"}
     charts.show(fig, "sparse:answers", follows="sp_keys", **about)
@@ -49,7 +49,7 @@ def draw(view: View) -> None:
 
 def under(view: View) -> None:
     """Say how much was asked, what is left out on average, and what the rules are."""
-    left = [percent(one) for one in view.asked.left_out]
+    left = [in_percent(one, 1) for one in view.asked.left_out]
     facts = {"texts": len(view.questions.tokens), "answers": len(view.questions.answer)}
     facts = {name: count(number) for name, number in facts.items()}
     layers = listed(t("sparse.of_layer", layer=count(i), left=one) for i, one in enumerate(left))

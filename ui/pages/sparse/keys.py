@@ -6,11 +6,11 @@ import numpy as np
 
 from kvcount.lazy import LazyModule
 from mla_engine import figures
-from ui.pages.sparse.view import OWN, Reading, View, percent
+from ui.pages.sparse.view import OWN, Reading, View
 from ui.parts import charts, prose, trained_layer
 from ui.parts.control import control
 from ui.settings import state
-from ui.words.numbers import count, share
+from ui.words.numbers import count, in_percent, share
 from ui.words.text import parted, safe, sentences, t
 
 pd = LazyModule("pandas")
@@ -21,8 +21,12 @@ PICTURE = 420  # pixels high
 def lead(view: View) -> tuple[str, str]:
     """The statement on top: what is still right with so few keys."""
     most = count(view.questions.tokens.shape[1])
-    facts = {"keys": count(view.chosen.keys), "most": most, "whole": percent(view.whole.right)}
-    return percent(view.asked.right), t("sparse.line", **facts)
+    facts = {
+        "keys": count(view.chosen.keys),
+        "most": most,
+        "whole": in_percent(view.whole.right, 1),
+    }
+    return in_percent(view.asked.right, 1), t("sparse.line", **facts)
 
 
 def draw(view: View) -> None:
@@ -65,8 +69,8 @@ def _left(view: View) -> str:
     else:
         said = t(
             "sparse.left",
-            kept=percent(1 - lost),
-            lost=percent(lost),
+            kept=in_percent(1 - lost, 1),
+            lost=in_percent(lost, 1),
             keys=count(view.chosen.keys),
             **facts,
         )

@@ -26,8 +26,6 @@ from ui.engine.layers import to_numpy
 from ui.engine.trained import Trained
 from ui.settings import state
 from ui.settings.page import Note
-from ui.words import numbers
-from ui.words.numbers import fixed
 from ui.words.text import t
 
 pd = LazyModule("pandas")
@@ -226,8 +224,3 @@ def view() -> View:
         query=max(0, len(read) - 1 - chosen.back),
         chosen=chosen,
     )
-
-
-def percent(part: float) -> str:
-    """A share of 1 with a decimal: so many answers are counted."""
-    return numbers.percent(fixed(100 * part, 1))

@@ -11,11 +11,11 @@ from mla_engine import figures
 from mla_engine.language_model.questions import SPARED, verdict
 from ui.pages.trained_heads import run
 from ui.pages.trained_heads.run import Cut, ModelFile
-from ui.pages.trained_heads.view import Side, View, percent, task, variant
+from ui.pages.trained_heads.view import Side, View, task, variant
 from ui.parts import charts, prose
 from ui.parts.control import control
 from ui.settings.parsers import Setting, one_of, whole
-from ui.words.numbers import count
+from ui.words.numbers import count, in_percent
 from ui.words.text import listed, parted, sentences, t
 
 pd = LazyModule("pandas")
@@ -35,7 +35,7 @@ ONE_MODEL = (0, 1)  # the looks of one model, whole and cut
 def lead(view: View) -> tuple[str, str]:
     """Return the statement on top: what is left of a task."""
     own = told(view)
-    before, after = map(percent, view.changes[own])
+    before, after = map(in_percent, view.changes[own])
     line = t("trained_heads.line", task=task(own), without=_without(view), before=before)
     return after, line
 
@@ -110,7 +110,7 @@ def _bars(side: Side, *, titled: bool) -> dict[str, list[float]]:
 
 def _alt(side: Side) -> str:
     each = parted(
-        f"{task(code)} {percent(change.before)} → {percent(change.after)}"
+        f"{task(code)} {in_percent(change.before)} → {in_percent(change.after)}"
         for code, change in side.changes.items()
     )
     facts = {"model": variant(side.variant), "without": _without(side)}
@@ -150,8 +150,8 @@ def _own(side: Side) -> str:
     return t(
         f"trained_heads.verdict_{found}{'_many' if many and found != 'unlearned' else ''}",
         task=task(own),
-        before=percent(changes[own].before),
-        after=percent(changes[own].after),
+        before=in_percent(changes[own].before),
+        after=in_percent(changes[own].after),
         others=count(side.others),
         spared=listed(map(task, spared)),
     )
@@ -162,7 +162,7 @@ def _hardest(side: Side) -> str:
     change = side.changes[worst]
     if worst == side.task or change.before - change.after < SPARED:
         return ""
-    before, after = map(percent, change)
+    before, after = map(in_percent, change)
     return t("trained_heads.hardest", task=task(worst), before=before, after=after)
 
 

@@ -8,11 +8,11 @@ from kvcount.lazy import LazyModule
 from mla_engine import figures
 from ui.pages.trained_heads import run
 from ui.pages.trained_heads.run import Example
-from ui.pages.trained_heads.view import View, percent, task
+from ui.pages.trained_heads.view import View, task
 from ui.parts import charts, prose
 from ui.parts.control import control
 from ui.settings.parsers import Setting, one_of
-from ui.words.numbers import TIED
+from ui.words.numbers import TIED, in_percent
 from ui.words.text import t
 
 pd = LazyModule("pandas")
@@ -61,7 +61,7 @@ def _map(view: View) -> None:
     )
     ends = {"asks": shown.words[query], "decides": shown.words[key]}
     said = "frame_bound" if (query, key) in shown.bound else "frame"
-    share = percent(float(attention[query, key]))
+    share = in_percent(float(attention[query, key]))
     prose.say(t(f"trained_heads.{said}", share=share, **ends))
 
 

@@ -9,11 +9,11 @@ from mla_engine import figures
 from mla_engine.language_model.heads import SCORES, THRESHOLD
 from ui.pages.trained_heads import run
 from ui.pages.trained_heads.run import FINISHED, VARIANTS
-from ui.pages.trained_heads.view import ALONE, AUTO, Side, View, percent, score, variant
+from ui.pages.trained_heads.view import ALONE, AUTO, Side, View, score, variant
 from ui.parts import charts, prose
 from ui.parts.control import control
 from ui.settings.parsers import Setting, one_of, whole
-from ui.words.numbers import count, head_name
+from ui.words.numbers import count, head_name, in_percent
 from ui.words.text import listed, parted, t
 
 pd = LazyModule("pandas")
@@ -39,7 +39,7 @@ def look(view: View) -> str:
     """Say where to look: how many heads have a name."""
     names = [name for layer in view.scores.names() for name in layer]
     facts = {"named": count(len([name for name in names if name])), "all": count(len(names))}
-    return t("trained_heads.look", threshold=percent(THRESHOLD), **facts)
+    return t("trained_heads.look", threshold=in_percent(THRESHOLD), **facts)
 
 
 def model_control(view: View) -> None:

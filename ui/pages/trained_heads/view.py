@@ -11,7 +11,7 @@ from ui.pages.trained_heads import run
 from ui.pages.trained_heads.run import FINISHED, Cut, ModelFile
 from ui.settings import state
 from ui.settings.page import Note
-from ui.words.numbers import count, fixed
+from ui.words.numbers import count
 from ui.words.text import t
 
 AUTO = "auto"  # the head that looks at the previous word most
@@ -211,11 +211,6 @@ def _strongest(model: ModelFile, kind: str) -> tuple[int, int]:
     table = scores.table[:, :, scores.kinds.index(kind)]
     named = table.new_tensor([[name == kind for name in layer] for layer in scores.names()])
     return divmod(int((table + named).argmax()), table.shape[1])
-
-
-def percent(part: float) -> str:
-    """Return a share of 1 in whole per cent."""
-    return t("common.percent", value=fixed(100 * part, 0))
 
 
 def task(code: str) -> str:
