@@ -20,6 +20,7 @@ class Rows(Mapping[str, dict[str, Any]]):
     """
 
     _HEAD = re.compile(r'^\[(?:([\w-]+)|"([^"]+)")\]$', re.MULTILINE)  # not of a table inside a row
+    _LISTED = re.compile(r'"([^"]*)"')
 
     def __init__(self, package: str, *path: str) -> None:
         text = _text(package, *path)
@@ -28,6 +29,17 @@ class Rows(Mapping[str, dict[str, Any]]):
         self._texts = {
             head[1] or head[2]: text[head.start() : end]
             for head, end in zip(heads, ends, strict=True)
+        }
+
+    def by(self, column: str) -> dict[str, str]:
+        """Return the row that lists each text in a column; no row is parsed.
+
+        The column is a list of texts on one line.
+        """
+        line = re.compile(rf"^{column} = \[(.*)\]$", re.MULTILINE)
+        listed = ((key, line.search(text)) for key, text in self._texts.items())
+        return {
+            one: key for key, found in listed if found for one in self._LISTED.findall(found[1])
         }
 
     def __getitem__(self, key: str) -> dict[str, Any]:

@@ -191,7 +191,7 @@ CACHES_OF_PYTHON = {
     "mla_engine/mechanisms.py:all": "without arguments",
     "kvcount/explain_report.py:table": "without arguments",
     "kvcount/mistakes.py:mistakes": "without arguments",
-    "kvcount/reading/read.py:architectures": "without arguments",
+    "kvcount/reading/model_types.py:_row": "the rows of its table, by name",
     "mla_engine/rope.py:_numbers": "half as many numbers as rotated dimensions, of 256 rotations",
     "kvcount/refusals.py:_tables": "without arguments",
     "mla_engine/studies/words.py:_vector": "256 vectors of at most 64 KiB",

@@ -123,7 +123,7 @@ def text_of(config: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def value_of(config: Mapping[str, Any], sources: list[Any]) -> Any:
-    """Return the first of `sources` that config.json has, as data/families.toml writes them.
+    """Return the first of `sources` that config.json has, as data/model_types.toml writes them.
 
     Raises:
         CheckpointError: it has none.

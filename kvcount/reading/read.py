@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from kvcount import checks
 from kvcount.parts import Layer, Model
 from kvcount.reading import attention, guard, latents, per_layer, pooled, schedule, states, weighing
 from kvcount.reading.keys import MOST_LAYERS, Keys, UncountedError, language_model, some
+from kvcount.reading.model_types import row_of
 from kvcount.refusals import Phrase
-from kvcount.tables import read_table
 
 SIGNS = (  # keys that all must be there, and what they look like: the first that fits
     (("compress_ratios",), Phrase("like_pooled")),
@@ -71,13 +70,6 @@ BUILDERS: dict[str, Callable[[Keys, int], Layer]] = {
 }
 
 
-@cache
-def architectures() -> dict[str, dict[str, Any]]:
-    """Return the row of model_types.toml for each model_type."""
-    rows = read_table("kvcount", "data", "model_types.toml").values()
-    return {model_type: row for row in rows for model_type in row["types"]}
-
-
 def read(config: Mapping[str, Any]) -> Model:
     """Return what the layers of a model keep, by its config.json.
 
@@ -87,7 +79,7 @@ def read(config: Mapping[str, Any]) -> Model:
     """
     checks.kind("config", config, Mapping)
     found = language_model(config)
-    row = architectures().get(found["model_type"])
+    row = row_of(found["model_type"])
     if row is None:
         raise _unknown(found)
     keys = Keys(found, row.get("names"), _defaults(found, row))

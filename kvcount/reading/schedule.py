@@ -1,4 +1,4 @@
-"""The kind of each layer of a model: one rule a model_type, out of architectures.toml."""
+"""The kind of each layer of a model: one rule a model_type, out of model_types.toml."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

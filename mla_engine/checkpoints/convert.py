@@ -1,4 +1,4 @@
-"""Cut a checkpoint's tensors into the engine's parameters, as data/families.toml says.
+"""Cut a checkpoint's tensors into the engine's parameters, as kvcount's model_types.toml says.
 
 A checkpoint fuses what are several parameters of the engine: [latent; rotary key] in one matrix,
 per head [content; rotary] or [key; value], queries with keys and values. A cut says in which order.

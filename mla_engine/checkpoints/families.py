@@ -1,7 +1,8 @@
 """The table of published models: which configuration of the engine equals their attention.
 
-The table is data/families.toml. What an entry of config.json means is written there, once a
-family; what the engine cannot reproduce exactly is refused here, never approximated.
+The table is kvcount's data/model_types.toml: a family is a row with modules, whose columns
+data/modules.toml explains. What an entry of config.json means is written there, once a family; what
+the engine cannot reproduce exactly is refused here, never approximated.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from typing import Any
 from kvcount import checks
 from kvcount.files.config_json import checked, entry, text_of, value_of
 from kvcount.files.errors import CheckpointError
+from kvcount.reading.model_types import run_rows
 from kvcount.refusals import Phrase, either
 from kvcount.tables import read_table
 from mla_engine import mechanisms
@@ -31,20 +33,24 @@ MOST_LAYERS = 1024  # Llama-3.1-405B has 126
 
 @dataclass(frozen=True)
 class Family:
-    """One row of the table: `row` holds its columns, those of its kind included."""
+    """One row of the table.
 
-    model_type: str
+    `spellings` are the types that it holds for, the first of which names it; `row` has the columns
+    of its modules, those of their kind included.
+    """
+
+    spellings: tuple[str, ...]
     row: Mapping[str, Any]
+
+    @property
+    def model_type(self) -> str:
+        """The name of the family."""
+        return self.spellings[0]
 
     @property
     def is_latent(self) -> bool:
         """True of Multi-head Latent Attention, with an indexer or without."""
         return "d_latent_kv" in self.row["fields"]
-
-    @property
-    def spellings(self) -> tuple[str, ...]:
-        """Its model_type, and what else repositories write for it."""
-        return (self.model_type, *self.row.get("also", ()))
 
     def at(self, config: Mapping[str, Any], layer: int) -> "Family":
         """Return the family as this attention has it: in a hybrid linear layers have a row.
@@ -53,7 +59,7 @@ class Family:
             CheckpointError: a hybrid whose config.json does not say what the layer is.
         """
         linear = self.row.get("linear")
-        return Family(self.model_type, linear) if linear and is_linear(config, layer) else self
+        return Family(self.spellings, linear) if linear and is_linear(config, layer) else self
 
     @property
     def live(self) -> "Family":
@@ -63,7 +69,7 @@ class Family:
             same = tensors.setdefault(self.row["live"].get(name, name), cut | {"parts": {}})
             same["parts"] |= cut["parts"]
         path = self.row.get("live_attention", self.row["attention"])
-        return Family(self.model_type, {**self.row, "tensors": tensors, "attention": path})
+        return Family(self.spellings, {**self.row, "tensors": tensors, "attention": path})
 
     def attention(self, layer: int) -> str:
         """Return the path of attention number `layer`, with a dot behind."""
@@ -78,13 +84,14 @@ ANY = "any"  # instead of the values of a key that the engine models
 
 
 def _load() -> dict[str, Family]:
-    families, kinds = read_table("mla_engine", "data", "families.toml"), {}
-    for name, own in families["kinds"].items():  # one that extends another stands behind it
+    kinds: dict[str, dict[str, Any]] = {}
+    for name, own in read_table("kvcount", "data", "modules.toml").items():
         kinds[name] = _over(kinds[own["extends"]], own, *TABLES) if "extends" in own else own
-    return {
-        name: Family(name, MappingProxyType(_row(kinds, own)))
-        for name, own in families["families"].items()
-    }
+    families = (
+        Family(tuple(row["types"]), MappingProxyType(_row(kinds, row["modules"])))
+        for row in run_rows()
+    )
+    return {family.model_type: family for family in families}
 
 
 def _row(kinds: Mapping[str, dict[str, Any]], own: dict[str, Any]) -> dict[str, Any]:

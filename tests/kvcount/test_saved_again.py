@@ -7,6 +7,7 @@ from huggingface_hub.errors import StrictDataclassError
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from kvcount import MODELS, UncountedError, read
+from kvcount.files.config_json import TEXT
 from kvcount.refusals import RefusedError
 from tests.kvcount.test_guard import MISSING, OF_CLASSES
 from tests.sampling import some
@@ -46,7 +47,7 @@ TELLING = re.compile(
 WIDER = ({}, {"hidden_size": 2}, {"hidden_size": 2, "num_attention_heads": 2})
 
 
-OF_TEXT = [name for name in OF_CLASSES if "text_config" not in CONFIG_MAPPING[name].sub_configs]
+OF_TEXT = [name for name in OF_CLASSES if not set(TEXT) & set(CONFIG_MAPPING[name].sub_configs)]
 
 
 @pytest.mark.parametrize("model_type", some(OF_TEXT, 25))
