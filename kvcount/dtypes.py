@@ -62,7 +62,7 @@ SAME = {  # what engines and libraries call them
     "float32": "fp32", "f32": "fp32", "float": "fp32",
     "bfloat16": "bf16", "float16": "fp16", "f16": "fp16", "half": "fp16",
     "fp8_e4m3": "fp8", "fp8_e4m3fn": "fp8", "fp8_e5m2": "fp8", "float8_e4m3fn": "fp8",
-    "float8_e5m2": "fp8", "e4m3": "fp8", "e5m2": "fp8",
+    "float8_e5m2": "fp8", "e4m3": "fp8", "e5m2": "fp8", "fp8_ds_mla": "fp8",
     "k": "key", "keys": "key", "v": "value", "values": "value",
 }  # fmt: skip
 PARTS = ("key", "value", "latent", "rope", "index", "entry", "buffer", "conv", "state", "window")

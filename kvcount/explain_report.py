@@ -1,16 +1,19 @@
 """The report on an engine's log: one object of figures, and it as lines of text and as JSON."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
 from kvcount.counting import number
-from kvcount.dtypes import TYPES, storage, written
+from kvcount.dtypes import OF_FP8, TYPES, Storage, storage, written
+from kvcount.logs.blocks import FULL, of_kind
 from kvcount.logs.engine_log import GIB, LLAMA, SGLANG, VLLM, Logged, Memory
-from kvcount.logs.reconcile import Reconciled
+from kvcount.logs.reconcile import Reconciled, Request
 from kvcount.logs.terms import Term
 from kvcount.models import named
+from kvcount.parts import Layer
 from kvcount.reading.keys import UncountedError
 from kvcount.refusals import ORIGINAL
 from kvcount.sources import Found
@@ -48,7 +51,7 @@ def figures(found: Found, log: Logged, kv: str | None = None) -> dict[str, Any]:
     logged = log.kv if log.kv in TYPES else None
     chosen = kv or logged or "published"
     types = storage(chosen, found.storage)
-    reconciled = Reconciled(model=found.model, storage=types, log=log)
+    reconciled, layout = _in_fp8(Reconciled(model=found.model, storage=types, log=log))
     rest = reconciled.rest
     lines = [*reconciled.counted, *reconciled.terms, *([rest] if rest else [])]
     left = rest.n_bytes if rest and rest.key == "unexplained" else Fraction(0)
@@ -66,8 +69,52 @@ def figures(found: Found, log: Logged, kv: str | None = None) -> dict[str, Any]:
         "terms": [_line(term) for term in lines],
         "explained": reconciled.share,
         "unexplained_bytes_per_token": None if rest is None else number(left),
-        "notes": [{"note": key, **values} for key, values in _notes(found.name, reconciled, taken)],
+        "request": _request(reconciled.request),
+        "notes": [
+            {"note": key, **values}
+            for key, values in (*layout, *_notes(found.name, reconciled, taken))
+        ],
         "unread": list(log.unread),
+    }
+
+
+PLAIN = Storage("fp8", {"latent": "fp8", "rope": "fp8"})  # index keys have a scale in both layouts
+
+
+def _in_fp8(first: Reconciled) -> tuple[Reconciled, list[tuple[str, dict[str, object]]]]:
+    """Return the reconciliation in the layout of FP8 with which the log comes out, and a note.
+
+    Kernels that read chosen rows have a layout of their own; engines can store plain FP8 instead,
+    and their logs say "fp8" of both.
+    """
+    kept = next((one for one in first.model.groups if (one.kind, "latent") in OF_FP8), None)
+    if kept is None or first.log.chosen_rows or first.storage != Storage("fp8"):
+        return first, []
+    other = replace(first, storage=PLAIN)
+    sizes = {"chosen": number(_row(kept, first.storage)), "plain": number(_row(kept, PLAIN))}
+    fits = [one.rest is not None and one.rest.key == "rounding" for one in (first, other)]
+    if fits == [False, True]:
+        return other, [("fp8_plain", sizes)]
+    return first, [("fp8_chosen" if fits == [True, False] else "fp8_either", sizes)]
+
+
+def _row(layer: Layer, storage: Storage) -> Fraction:
+    """Return the bytes of a token's latent and rotary key."""
+    parts = (part for part in layer.parts if part.name in PLAIN.of_part)
+    return sum((storage.row_bytes(layer.kind, part) for part in parts), Fraction(0))
+
+
+def _request(request: Request | None) -> dict[str, Any] | None:
+    """Return what a request takes, by name; tokens and counts as they are."""
+    if request is None:
+        return None
+    return {
+        "fixed_bytes": number(request.fixed),
+        "bytes_per_token": number(request.each),
+        "pool_bytes": number(request.pool),
+        "longest_text": request.longest,
+        "requests": request.requests,
+        "tokens_each": request.short,
     }
 
 
@@ -92,7 +139,7 @@ def _notes(
     """Yield what a reader has to know beside the lines; `taken` is a type that no log named."""
     log = reconciled.log
     if reconciled.memory is None:
-        yield "no_memory", {}
+        yield _unsized(reconciled)
     elif reconciled.memory.n_bytes <= 0:
         yield "no_room", {}
     if reconciled.tokens is None:
@@ -105,12 +152,37 @@ def _notes(
         yield "tensor_taken", {}
     if log.memory is None and reconciled.both is not None:
         yield "two_numbers", _both(reconciled)
+    if reconciled.request is not None:
+        yield "request_cost", _cost(reconciled.request)
+    if reconciled.batched is not None:
+        yield "step_taken", {"step": reconciled.batched}
     if other := _other(name, log):
         yield "other_model", {"given": other}
     if log.engine not in (SGLANG, LLAMA) and reconciled.pool is None and (log.pipeline or 1) == 1:
         yield "groups_unknown", {}
     elif log.ranks > 1 and log.engine not in (SGLANG, LLAMA) and _more(reconciled):
         yield "least_rank", {}
+
+
+def _unsized(reconciled: Reconciled) -> tuple[str, dict[str, object]]:
+    """Say that the log has no size; what its tokens take, where every layer keeps all of them."""
+    tokens = reconciled.tokens
+    whole = all(of_kind(layer) in (FULL, "") for layer in reconciled.model.groups)
+    if not tokens or not whole:
+        return "no_memory", {}
+    each = reconciled.counted_bytes + sum(term.n_bytes for term in reconciled.terms)
+    return "size_counted", {"tokens": tokens, "gib": round(float(each * tokens / GIB), 2)}
+
+
+def _cost(request: Request) -> dict[str, object]:
+    return {
+        "fixed": round(float(request.fixed / GIB), 2),
+        "each": number(round(request.each)),
+        "pool": round(float(request.pool / GIB), 2),
+        "longest": request.longest,
+        "requests": request.requests,
+        "short": request.short,
+    }
 
 
 def _both(reconciled: Reconciled) -> dict[str, object]:

@@ -9,7 +9,7 @@ alike; newer ones say how many sequences of the full length fit, times that leng
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, gcd
 
@@ -19,6 +19,7 @@ from kvcount.logs.engine_log import Logged
 from kvcount.parts import Layer, Model
 
 FULL, WINDOW, STATE = "full", "window", "state"
+CSA, HCA = "csa", "hca"  # of DeepSeek-V4: tokens that wait to be pooled, kept as windows
 BASE = 16  # tokens of a block where nothing else is said
 ALIGNED = {"latent": 64}  # multiples that attention's kernels need beside states, else BASE
 LARGEST = 128  # tokens of a block that no log names
@@ -42,7 +43,8 @@ class Pool:
         layers: of a group; padding: those that are added so that all groups have as many.
         page: bytes of a layer in a block; tokens: of such a block, by kind of layer.
         groups: kind -> how many, each with layers of one kind.
-        window: tokens that a layer with a window keeps, 0 without any.
+        windows: kind -> tokens that a layer of it keeps, of those that do not keep all.
+        layout: how groups of unlike layers share a block, where there is a choice.
     """
 
     layers: int
@@ -50,7 +52,8 @@ class Pool:
     tokens: Mapping[str, int]
     groups: Mapping[str, int]
     padding: int = 0
-    window: int = 0
+    windows: Mapping[str, int] = field(default_factory=dict)
+    layout: str = ""
 
     @property
     def block(self) -> int:
@@ -71,16 +74,30 @@ class Pool:
         """Return the blocks that fit into so many bytes."""
         return int(n_bytes // self.block_bytes)
 
-    def needs(self, log: Logged) -> dict[str, int]:
-        """Return the blocks of one sequence of the full length, by kind of the groups."""
-        length, batched = log.length or 1, log.batched or 0
-        window = min(max(self.window - 1, 0) + batched, length)
+    def needs(self, log: Logged, length: int) -> dict[str, int]:
+        """Return the blocks of one sequence of so many tokens, by kind of the groups.
+
+        Of a window the tokens of a step are in blocks as well, until the step has ended.
+        """
         each = {
             FULL: ceil(Fraction(length, self.block * (log.context or 1))),
-            WINDOW: ceil(Fraction(window, self.tokens.get(WINDOW, 1))) + 1,
             STATE: 2 if log.caching else 1,
         }
+        for kind, window in self.windows.items():
+            rows = min(window - 1 + (log.batched or 0), length)
+            each[kind] = ceil(Fraction(rows, self.tokens[kind])) + 1
         return {kind: n * each[kind] for kind, n in self.groups.items()}
+
+    def holds(self, blocks: int, log: Logged) -> int:
+        """Return the tokens of the longest text that so many blocks hold, 0 where not even one."""
+        shortest, longest = 0, blocks * self.block * (log.context or 1)
+        while shortest < longest:
+            middle = (shortest + longest + 1) // 2
+            if sum(self.needs(log, middle).values()) <= blocks:
+                shortest = middle
+            else:
+                longest = middle - 1
+        return shortest
 
     def fits(self, least: Fraction, most: Fraction, log: Logged) -> bool:
         """Tell if some whole number of blocks, of so many bytes, gives the log's tokens."""
@@ -91,10 +108,15 @@ class Pool:
                 return True
         if not by_sequences(log):
             return False
-        needs = sum(self.needs(log).values())
+        needs = sum(self.needs(log, log.length).values())
         blocks = ceil(Fraction(log.tokens * needs, log.length))
         whole = fewest <= blocks <= self.blocks(most)
         return whole and int(Fraction(blocks, needs) * log.length) == log.tokens
+
+    def fits_needed(self, least: Fraction, most: Fraction, log: Logged) -> bool:
+        """Tell if one sequence of the log's needed tokens takes so many bytes."""
+        blocks = sum(self.needs(log, log.needed_tokens or 1).values())
+        return least <= blocks * self.block_bytes <= most
 
     def of_both(self, log: Logged) -> int | None:
         """Return the blocks that give the log's tokens and its concurrency, None without these.
@@ -106,7 +128,7 @@ class Pool:
         if by_sequences(log) or often == 1 or not (log.tokens and log.concurrency and log.length):
             return None
         dealt, started = divmod(log.tokens, self.least * (log.context or 1))
-        needs = sum(self.needs(log).values())
+        needs = sum(self.needs(log, log.length).values())
         found = (
             blocks
             for blocks in range(dealt * often, (dealt + 1) * often)
@@ -197,5 +219,5 @@ def _grouped(
     if any(page % one for one in row.values()):
         return None
     tokens = {kind: int(page / one) for kind, one in row.items()}
-    windows = {part.length for layer in model.groups for part in layer.parts} - {1}
-    return Pool(page=page, tokens=tokens, window=max(windows), **shape)
+    lengths = {part.length for layer in model.groups for part in layer.parts} - {1}
+    return Pool(page=page, tokens=tokens, windows={WINDOW: max(lengths)}, **shape)

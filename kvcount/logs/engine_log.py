@@ -51,6 +51,7 @@ class Logged:
         batched: most tokens of a step.
         caching: whether prefixes are kept; speculative: the method that drafts tokens.
         alike: whether windows are kept as full attention is.
+        chosen_rows: whether it names the FP8 layout of kernels that read chosen rows (fp8_ds_mla).
         fraction: share of a GPU's memory that the engine may take; model: as the log names it.
         unread: lines that speak of the cache and were not understood or not used, the first few.
     """
@@ -75,6 +76,7 @@ class Logged:
     caching: bool = False
     speculative: str | None = None
     alike: bool = False
+    chosen_rows: bool = False
     fraction: float | None = None
     model: str | None = None
     unread: tuple[str, ...] = ()
@@ -135,6 +137,7 @@ def _option(field: str, names: str, value: str, read: Callable[[str], Any]) -> R
 SIZES: tuple[Reads, ...] = (  # one group each
     _reads("memory", rf"Available KV cache memory: {SIZE} ?GiB", gib),
     _reads("memory", rf"reserved for KV Cache is {SIZE} ?GiB", gib),
+    _reads("memory", rf"available KV cache memory \({SIZE} ?GiB\)", gib),
     _reads("memory", rf"\bkv_cache_size={SIZE} ?GiB", gib),
     _reads("tokens", rf"GPU KV cache size: {N} tokens", whole),
     _reads("blocks", rf"(?:GPU|cuda) blocks: {N}", whole),
@@ -146,6 +149,7 @@ SIZES: tuple[Reads, ...] = (  # one group each
     _reads("needed", rf"{SIZE} GiB KV cache is needed", gib),
     _reads("window_tokens", rf"swa_layer_tokens={N}", whole),
     _reads("kv", r"[Uu]sing KV cache dtype: ([\w.]+)", _kv),
+    _reads("chosen_rows", r"(fp8_ds_mla)", _yes),
     _reads("alike", r"(disabled for this hybrid model|Turning off hybrid kv cache manager)", _yes),
     _reads("alike", rf"(disable[_-]hybrid[_-]kv[_-]cache[_-]manager{IS}True)", _yes),
     _option("tensor", "tensor[_-]parallel(?:[_-]size)?|tp(?:[_-]size)?", N, whole),

@@ -10,13 +10,32 @@ from fractions import Fraction
 from functools import cached_property
 
 from kvcount.dtypes import Storage
-from kvcount.logs.blocks import Pool, largest_block, pool
+from kvcount.logs import pooled_blocks
+from kvcount.logs.blocks import FULL, Pool, by_sequences, largest_block, pool
 from kvcount.logs.engine_log import LLAMA, SGLANG, Logged, Memory
 from kvcount.logs.terms import Term, counted, grouping, over_ranks, windows
 from kvcount.parts import Model
 from kvcount.planning.pipeline import parted
 
 DRAFTED = ("mtp", "deepseek_mtp", "nextn")  # methods of vLLM with a layer of the model's own
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What one request takes of a pool, in bytes, and what the pool holds.
+
+    Args:
+        fixed: at most, however long the text is; each: a token more; pool: all blocks together.
+        longest: tokens of the longest text alone, 0 where not even one fits.
+        requests: at once, of up to `short` tokens each.
+    """
+
+    fixed: Fraction
+    each: Fraction
+    pool: Fraction
+    longest: int
+    requests: int
+    short: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +60,34 @@ class Reconciled:
         """Their sum."""
         return sum((term.n_bytes for term in self.counted), Fraction(0))
 
-    @cached_property
+    @property
     def pool(self) -> Pool | None:
         """vLLM's blocks, None where its groups are not known here or the engine has none."""
-        if self.log.engine in (SGLANG, LLAMA) or (self.log.pipeline or 1) > 1:
-            return None
-        return pool(self._served(self.model), self.storage, self.log)
+        return self._pool_and_log[0]
+
+    @property
+    def batched(self) -> int | None:
+        """The tokens of a step, where the log does not say and a default of vLLM's is taken."""
+        return None if self.log.batched else self._pool_and_log[1].batched
+
+    @cached_property
+    def _pool_and_log(self) -> tuple[Pool | None, Logged]:
+        """The pool, and the log with a default of vLLM's where its own tokens of a step matter.
+
+        Of DeepSeek-V4's layouts and the defaults the first with which the log comes out.
+        """
+        log = self.log
+        if log.engine in (SGLANG, LLAMA) or (log.pipeline or 1) > 1:
+            return None, log
+        served = self._served(self.model)
+        if not (layouts := pooled_blocks.pools(served, self.storage)):
+            return pool(served, self.storage, log), log
+        if not (self._needs or by_sequences(log)):
+            return None, log
+        steps = [log.batched] if log.batched else pooled_blocks.BATCHED
+        options = [(one, replace(log, batched=step)) for one in layouts for step in steps]
+        told = options if self.said else []
+        return next((option for option in told if self._comes_out(*option)), options[0])
 
     @property
     def memory(self) -> Memory | None:
@@ -54,8 +95,13 @@ class Reconciled:
 
         Where it gives none, its two numbers may.
         """
-        if self.log.memory is None and self.both is not None:
+        if self.said is None and self.both is not None:
             return Memory(self.both * self.pool.block_bytes)
+        return self.said
+
+    @property
+    def said(self) -> Memory | None:
+        """The size itself, as the log has it."""
         return self.log.needed if self._needs else self.log.memory
 
     @cached_property
@@ -86,6 +132,29 @@ class Reconciled:
         if self.pool:
             return self.pool.block
         return self.log.block_size or largest_block(self.log.tokens or 0)
+
+    @cached_property
+    def request(self) -> Request | None:
+        """What a request takes of vLLM's pool; None where all of it grows with the text.
+
+        None as well where the log does not say how large the pool is.
+        """
+        blocks, log = self._pool_and_log
+        n_bytes = log.memory or (self.memory if self.both is not None else None)
+        if not blocks or len(blocks.groups) == 1 or not n_bytes or n_bytes.n_bytes <= 0:
+            return None
+        n_blocks, context = blocks.blocks(n_bytes.n_bytes), log.context or 1
+        longest = blocks.holds(n_blocks, log)
+        needs = blocks.needs(log, log.length or log.needed_tokens or max(longest, 1))
+        short = blocks.block * context
+        return Request(
+            fixed=blocks.block_bytes * sum(n for kind, n in needs.items() if kind != FULL),
+            each=blocks.block_bytes * blocks.groups[FULL] / short,
+            pool=n_blocks * blocks.block_bytes,
+            longest=longest,
+            requests=n_blocks // sum(blocks.needs(log, short).values()),
+            short=short,
+        )
 
     @property
     def implied(self) -> Fraction | None:
@@ -121,11 +190,19 @@ class Reconciled:
     @property
     def _fits(self) -> bool:
         """Tell if the log's tokens come out, its digits being off by no more than they can."""
-        least, most = (self.memory.n_bytes + sign * self.memory.off_by for sign in (-1, 1))
-        if self.pool and not self._needs:
-            return self.pool.fits(least, most, replace(self.log, tokens=self.tokens))
+        least, most = _within(self.memory)
+        blocks, log = self._pool_and_log
+        if blocks and (blocks.layout or not self._needs):
+            return self._comes_out(blocks, log)
         each = self.counted_bytes + sum(term.n_bytes for term in self.terms)
         return least <= (self.tokens + self.block_size) * each and self.tokens * each <= most
+
+    def _comes_out(self, blocks: Pool, log: Logged) -> bool:
+        """Tell if the log's tokens, or the size that it needs, come out with these blocks."""
+        if self._needs:
+            return blocks.fits_needed(*_within(log.needed), log)
+        memory = self.said or Memory(self.both * blocks.block_bytes)
+        return blocks.fits(*_within(memory), replace(log, tokens=self.tokens))
 
     def _served(self, model: Model) -> Model:
         """Return a model with its layers that predict further tokens, where vLLM drafts by them."""
@@ -149,7 +226,7 @@ class Reconciled:
         if self.log.engine == SGLANG:
             yield from self._of_sglang(served)
         elif self.pool:
-            yield from grouping(self.pool, served, self.storage, self.log)
+            yield from grouping(self.pool, served, self.storage, self._pool_and_log[1])
 
     def _rank_bytes(self, model: Model) -> Fraction:
         """Return the bytes of a token in the layers that keep every one, on one rank."""
@@ -177,3 +254,8 @@ class Reconciled:
             without = (self._rank_bytes(model) - index) * self.log.tokens
             if abs(without - self.memory.n_bytes) <= self.memory.off_by + self.block_size * index:
                 yield Term("index_left_out", -Fraction(index))
+
+
+def _within(memory: Memory) -> tuple[Fraction, Fraction]:
+    """Return the fewest and the most bytes that the digits of a size allow."""
+    return memory.n_bytes - memory.off_by, memory.n_bytes + memory.off_by

@@ -1,11 +1,22 @@
 """The terms between the bytes of a token and what an engine says of it, counted from the model."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from kvcount.dtypes import Storage
-from kvcount.logs.blocks import FULL, STATE, WINDOW, Pool, by_sequences, of_kind, row_bytes
+from kvcount.logs.blocks import (
+    CSA,
+    FULL,
+    HCA,
+    STATE,
+    WINDOW,
+    Pool,
+    by_sequences,
+    of_kind,
+    row_bytes,
+)
 from kvcount.logs.engine_log import Logged
 from kvcount.parts import Model
 
@@ -79,10 +90,16 @@ def grouping(blocks: Pool, model: Model, storage: Storage, log: Logged) -> Itera
         if layers:
             yield Term("windows_kept", of_windows, {"layers": layers})
         return
+    if blocks.layout:
+        yield from _pooled(blocks, model, storage, log)
+        return
     states = sum(n for layer, n in model.groups.items() if of_kind(layer) == STATE)
     counts = {FULL: len(model.layers) - layers - states, WINDOW: layers, STATE: states}
     if by_sequences(log):
-        yield from _spread(blocks, counts, log)
+        yield from _spread(blocks, counts, log.length, log)
+        added = blocks.groups[FULL] * blocks.layers - counts[FULL]
+        each = blocks.page / (blocks.block * (log.context or 1))
+        yield Term("padding", added * each, {"layers": added})
         return
     context = log.context or 1
     token = blocks.page / (blocks.least * context)
@@ -93,15 +110,28 @@ def grouping(blocks: Pool, model: Model, storage: Storage, log: Logged) -> Itera
     yield Term("padding", blocks.padding * token, {"layers": blocks.padding})
 
 
-def _spread(blocks: Pool, counts: Mapping[str, int], log: Logged) -> Iterator[Term]:
-    """Return the same where the tokens are those of sequences of the full length."""
-    length, needs = log.length, blocks.needs(log)
-    for kind, key in ((STATE, "states_spread"), (WINDOW, "windows_spread")):
-        if kind in needs:
-            values = {"blocks": needs[kind], "length": length, "layers": counts[kind]}
-            yield Term(key, blocks.block_bytes * needs[kind] / length, values)
+SPREAD = {"states_spread": [STATE], "windows_spread": [WINDOW], "waiting": [CSA, HCA]}
+
+
+def _spread(blocks: Pool, counts: Mapping[str, int], length: int, log: Logged) -> Iterator[Term]:
+    """Return the same where the tokens are those of sequences of this length."""
+    needs = blocks.needs(log, length)
+    for key, kinds in SPREAD.items():
+        if any(kind in needs for kind in kinds):
+            taken, layers = (sum(of[kind] for kind in kinds) for of in (needs, counts))
+            values = {"blocks": taken, "length": length, "layers": layers}
+            yield Term(key, blocks.block_bytes * taken / length, values)
     full, dealt = blocks.groups[FULL], blocks.block * (log.context or 1)
     started = blocks.block_bytes * (Fraction(needs[FULL], length) - Fraction(full, dealt))
     yield Term("last_block", started, {"length": length, "block": blocks.block})
-    added = full * blocks.layers - counts[FULL]
-    yield Term("padding", added * blocks.page / dealt, {"layers": added})
+
+
+def _pooled(blocks: Pool, model: Model, storage: Storage, log: Logged) -> Iterator[Term]:
+    """Return the same of DeepSeek-V4: its windows, what waits to be pooled, and room in blocks."""
+    counts = Counter(layer.kind for layer in model.layers)
+    counts[WINDOW] = len(model.layers)
+    yield from _spread(blocks, counts, log.length or log.needed_tokens, log)
+    rows = sum((term.n_bytes for term in counted(model, storage, log.ranks)), Fraction(0))
+    dealt = blocks.block * (log.context or 1)
+    values = {"block": blocks.block, "size": int(blocks.block_bytes)}
+    yield Term("aligned", blocks.block_bytes / dealt - rows / (log.context or 1), values)

@@ -10,7 +10,9 @@ import pytest
 
 from kvcount import MODELS, explain_report
 from kvcount.command import REFUSED, main
+from kvcount.dtypes import storage
 from kvcount.logs.engine_log import MOST_LETTERS, MOST_UNREAD, parse
+from kvcount.logs.pooled_blocks import pools
 from kvcount.sources import of_published
 
 GIB = 2**30
@@ -59,6 +61,63 @@ def test_two_numbers_of_a_log_tell_the_pool_and_which_of_them_fits(explain):
     odd = explain(row["model"], row["log"].replace("33.04x", "30.04x"))
     assert odd["memory_bytes"] is None
     assert "no_memory" in [note["note"] for note in odd["notes"]]
+
+
+def test_a_hybrids_request_is_a_fixed_part_and_a_slope(explain):
+    """By hand of the same log: 3 of 1,487 blocks with states, the rest for 784 tokens each."""
+    row = LOGS["qwen35_27b_two_numbers"]
+    found = explain(row["model"], row["log"])
+    assert found["request"] == {
+        "fixed_bytes": 3 * 784 * 16 * 4096,
+        "bytes_per_token": 16 * 4096,
+        "pool_bytes": 1487 * 784 * 16 * 4096,
+        "longest_text": 1484 * 784,
+        "requests": 1487 // 4,
+        "tokens_each": 784,
+    }
+    assert explain("qwen3-8b", PAIRS.format(gib=9.0, tokens=65_536))["request"] is None
+
+
+PUBLISHED_BLOCKS = {  # bytes of a block: vllm-project/vllm #54703 (group 0) and #48993 (FlashMLA)
+    ("deepseek-v4-flash", "fp8", "dense"): 1_002_240,
+    ("deepseek-v4-pro", "published", "dense"): 1_315_008,
+    ("deepseek-v4-pro", "published", "by_size"): 1_473_408,
+}
+
+
+@pytest.mark.parametrize(("model", "kv", "layout"), PUBLISHED_BLOCKS)
+def test_the_blocks_of_deepseek_v4_have_the_published_bytes(model, kv, layout):
+    found = of_published(MODELS[model])
+    (pool,) = (
+        one for one in pools(found.model, storage(kv, found.storage)) if one.layout == layout
+    )
+    assert pool.block_bytes == PUBLISHED_BLOCKS[model, kv, layout]
+
+
+def test_the_longest_text_of_deepseek_v4_is_what_vllm_estimates(explain):
+    """vllm #44376: 13,528 tokens in 5.44 GiB, whose digits are 0.09 % of it: 10 blocks of 4."""
+    row = LOGS["deepseek_v4_flash"]
+    found = explain(row["model"], row["log"], *row["flags"])
+    assert found["request"]["longest_text"] == pytest.approx(13_528, abs=40)
+    assert {"note": "step_taken", "step": 16_384} in found["notes"]  # the default of LLM(...)
+
+
+@pytest.mark.parametrize(("each", "note"), [(656, "fp8_chosen"), (576, "fp8_plain")])
+def test_of_two_layouts_of_fp8_the_one_that_comes_out_is_named(explain, each, note):
+    """DeepSeek-V3.2: 61 layers of 512 + 16 + 128 bytes, or of 576; and 132 of index keys."""
+    tokens = int(40 * GIB / (61 * (each + 132))) // 64 * 64
+    log = f"--kv-cache-dtype fp8\n{PAIRS.format(gib=40.0, tokens=tokens)}"
+    found = explain("deepseek-v3.2", log)
+    assert found["explained"] == 1
+    assert terms(found)["latents"] == 61 * each
+    assert {"note": note, "chosen": 656, "plain": 576} in found["notes"]
+
+
+def test_tokens_alone_are_given_their_size(explain):
+    """Qwen3-8B: 36 layers x 2 x 8 heads x 128 numbers x 2 bytes."""
+    log = "max_total_num_tokens=100000, chunked_prefill_size=8192, max_running_requests=128"
+    (told,) = [one for one in explain("qwen3-8b", log)["notes"] if one["note"] == "size_counted"]
+    assert told["gib"] == round(100_000 * 36 * 2 * 8 * 128 * 2 / GIB, 2)
 
 
 def test_the_lines_of_llama_cpp_of_before_and_now(explain):
@@ -174,7 +233,7 @@ def test_flags_go_before_the_log_and_do_without_one(capsys, explain):
 @pytest.mark.parametrize(
     ("log", "notes"),
     [
-        ("GPU KV cache size: 715,072 tokens", {"no_memory"}),
+        ("GPU KV cache size: 715,072 tokens", {"size_counted"}),
         ("Available KV cache memory: 46.80 GiB", {"no_tokens"}),
         ("Available KV cache memory: -2.14 GiB", {"no_tokens", "no_room"}),
         ("--model Qwen/Qwen3-8B", {"no_memory", "no_tokens", "other_model"}),
