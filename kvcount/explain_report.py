@@ -48,7 +48,7 @@ def figures(found: Found, log: Logged, kv: str | None = None) -> dict[str, Any]:
     """
     if not log.said:
         raise UncountedError("no_log")
-    logged = log.kv if log.kv in TYPES else None
+    logged = log.kv if log.kv and ("=" in log.kv or log.kv in TYPES) else None
     chosen = kv or logged or "published"
     types = storage(chosen, found.storage)
     reconciled, layout = _in_fp8(Reconciled(model=found.model, storage=types, log=log))

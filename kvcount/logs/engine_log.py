@@ -175,11 +175,10 @@ POOLS = re.compile(
     rf"SWAKVPool mem usage: {SIZE} ?GB,"
     r" swa size: (?P<swa>\d{1,15}), full size: (?P<full>\d{1,15})"
 )
-SELF = re.compile(rf"KV self size\s*=\s*{SIZE} ?MiB(?:, (?:c\^KV|K) \((?P<kv>\w+)\))?")
-CELLS = re.compile(
-    rf"size\s*=\s*{SIZE} ?MiB \(\s*(?P<cells>\d{{1,15}}) cells,.*?(?:K \((?P<kv>\w+)\)|$)"
-)
-CONTEXT = re.compile(r"llama\w*:\s+n_ctx\s*=\s*(\d{1,15})")
+TYPED = r"(?:c\^KV|K) \((?P<kv>\w+)\)(?:: +[\d.]+ MiB, V \((?P<value>\w+)\): +(?P<second>[\d.]+))?"
+SELF = re.compile(rf"KV self size\s*=\s*{SIZE} ?MiB(?:, {TYPED})?")
+CELLS = re.compile(rf"size\s*=\s*{SIZE} ?MiB \(\s*(?P<cells>\d{{1,15}}) cells,.*?(?:{TYPED}|$)")
+CONTEXT = re.compile(r"llama\w*:\s+(?:n_ctx|kv_size)\s*=\s*(\d{1,15})")
 TOTAL = re.compile(r"max_total_num_tokens=(\d{1,15})")
 SPEAKS = re.compile(r"kv.?cache(?! usage)|gpu blocks|mamba|max_total_num|swakvpool", re.I)
 COUNTED = re.compile(r"padding layers, may waste|KV buffer size")  # what is counted here, too
@@ -209,12 +208,15 @@ def parse(text: str) -> Logged:
     if found and "engine" not in found:
         engines = {LLAMA: OF_LLAMA, SGLANG: OF_SGLANG, VLLM: OF_VLLM}
         found["engine"] = next((name for name, sign in engines.items() if sign.search(text)), None)
+    found.pop("pools", None)
     return Logged(**found, unread=tuple(unread)[:MOST_UNREAD])
 
 
 def _take(line: str, found: dict[str, Any]) -> bool:
     """Keep what a line says, the first of each value; tell if it says what was not yet known."""
     new = dict(_of_line(line))
+    if pool := new.pop("pool", None):
+        return _take_pool(*pool, new, found)
     started = "tokens" in found or "blocks" in found
     memory, known = new.get("memory"), found.get("memory")
     if memory and known and new.get("engine") is None and not started:  # another rank
@@ -224,6 +226,20 @@ def _take(line: str, found: dict[str, Any]) -> bool:
     for name, value in new.items():
         found.setdefault(name, value)
     return any(found[name] == value for name, value in new.items())
+
+
+def _take_pool(cells: int, memory: Memory, new: dict[str, Any], found: dict[str, Any]) -> bool:
+    """Keep one of llama.cpp's caches: it has one for layers with a window, of fewer cells."""
+    pools: dict[int, Memory] = found.setdefault("pools", {})
+    known = cells in pools
+    pools.setdefault(cells, memory)
+    for name, value in new.items():
+        found.setdefault(name, value)
+    found["memory"] = sum(pools.values(), Memory(Fraction(0)))
+    found["tokens"] = max(pools)
+    if len(pools) > 1:
+        found["window_tokens"] = min(pools)
+    return not known
 
 
 def _of_line(line: str) -> Iterator[tuple[str, Any]]:
@@ -252,13 +268,21 @@ def _of_line(line: str) -> Iterator[tuple[str, Any]]:
 def _of_llama(line: str) -> Iterator[tuple[str, Any]]:
     """Yield what a line of llama.cpp says: the size of its cache, its type, its tokens."""
     if own := SELF.search(line) or CELLS.search(line):
-        yield from {"engine": LLAMA, "memory": mib(own[1])}.items()
+        cells = int(own.groupdict().get("cells", 0))
+        if not float(own[1]):
+            return  # of no layer
+        yield "engine", LLAMA
+        yield ("pool", (cells, mib(own[1]))) if cells else ("memory", mib(own[1]))
         if own["kv"]:
-            yield "kv", _kv(own["kv"])
-        if "cells" in own.groupdict():
-            yield "tokens", int(own["cells"])
+            yield "kv", _of_pair(own["kv"], own["value"] if float(own["second"] or 0) else None)
     if context := CONTEXT.search(line):
         yield from {"engine": LLAMA, "tokens": int(context[1])}.items()
+
+
+def _of_pair(key: str, value: str | None) -> str:
+    """Return the type of keys and values, or both types where they differ."""
+    key, value = _kv(key), _kv(value or key)
+    return key if key == value else f"key={key},value={value}"
 
 
 def with_flags(log: Logged, flags: dict[str, Any]) -> Logged:

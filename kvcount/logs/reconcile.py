@@ -223,8 +223,8 @@ class Reconciled:
             served, each = fullest, self._rank_bytes(fullest)
         if (context := self.log.context or 1) > 1:
             yield Term("context", -each * (1 - Fraction(1, context)), {"ranks": context})
-        if self.log.engine == SGLANG:
-            yield from self._of_sglang(served)
+        if self.log.engine in (SGLANG, LLAMA):
+            yield from self._of_pools(served)
         elif self.pool:
             yield from grouping(self.pool, served, self.storage, self._pool_and_log[1])
 
@@ -234,14 +234,14 @@ class Reconciled:
         return sum((term.n_bytes for term in each), Fraction(0))
 
     def _windows(self, model: Model) -> Fraction:
-        """Return the bytes of a token in SGLang's pool of windows, 0 where none is known of."""
-        if self.log.engine != SGLANG or not self.log.tokens:
+        """Return the bytes of a token in the pool of windows, 0 where none is known of."""
+        if self.log.engine not in (SGLANG, LLAMA) or not self.log.tokens:
             return Fraction(0)
         _, each = windows(model, self.storage, self.log.ranks)
         return each * Fraction(self.log.window_tokens or self.log.tokens, self.log.tokens)
 
-    def _of_sglang(self, model: Model) -> Iterator[Term]:
-        """SGLang's pool of windows, and index keys that its older versions leave out of a size."""
+    def _of_pools(self, model: Model) -> Iterator[Term]:
+        """The pool of windows, and index keys that older versions of SGLang leave out of a size."""
         layers, _ = windows(model, self.storage, self.log.ranks)
         values = {"layers": layers, "tokens": self.log.window_tokens or self.log.tokens}
         yield Term("windows_pool", self._windows(model), values)

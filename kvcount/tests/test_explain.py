@@ -133,6 +133,24 @@ def test_the_lines_of_llama_cpp_of_before_and_now(explain):
         assert not found["unread"]
 
 
+def test_caches_of_windows_and_types_of_keys_and_values_in_llama_cpp(explain):
+    """Gemma 3 27B: 10 layers of all tokens and 52 of 1,536 cells, each 16 heads x 2 x 128 x 2 B."""
+    row = 16 * 2 * 128 * 2
+    of_all, of_windows = 10 * 8192 * row / 2**20, 52 * 1536 * row / 2**20
+    log = (
+        "llama_kv_cache_unified_iswa: creating non-SWA KV cache, size = 8192 cells\n"
+        f"llama_kv_cache_unified: size = {of_all:.2f} MiB (  8192 cells,  10 layers,  1 seqs),"
+        f" K (f16): {of_all / 2:.2f} MiB, V (f16): {of_all / 2:.2f} MiB\n"
+        "llama_kv_cache_unified_iswa: creating     SWA KV cache, size = 1536 cells\n"
+        f"llama_kv_cache_unified: size = {of_windows:.2f} MiB (  1536 cells,  52 layers,  1 seqs),"
+        f" K (f16): {of_windows / 2:.2f} MiB, V (f16): {of_windows / 2:.2f} MiB"
+    )
+    found = explain("gemma-3-27b", log)
+    assert found["tokens"] == 8192
+    assert terms(found)["windows_pool"] == 52 * row * 1536 / 8192
+    assert found["explained"] == 1
+
+
 def test_what_the_terms_are():
     """Their files' sizes: 61 x 576 bf16 numbers; 61 x (656 + 132) bytes; KDA in 20 of 27 layers."""
     said = {
