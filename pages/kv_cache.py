@@ -22,6 +22,7 @@ with page.frame(PAGE) as frame:
         questions.ask(context.question, shown)
         computed = shown
 
+    own.section(shown)
     control("kv_view", label_visibility="collapsed")
     with st.container(key="beside"):
         left, right, beside = st.columns((4, 4, 2), gap="medium")
@@ -41,6 +42,5 @@ with page.frame(PAGE) as frame:
         for scene in shown.scenes:
             prose.say(f"**{scene.preset.name}** {common.notes(shown, scene)}")
             prose.note(scene.preset.source)
-    own.section(shown)
     charts.download(partial(topic.data, shown), topic.FILE)
     frame.view = computed

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from ui.frame import page
-from ui.pages.planner import PAGE, controls, engine_log, headline, lines, memory
+from ui.pages.planner import PAGE, controls, headline, lines, memory
 from ui.pages.planner.view import unsized, view
 from ui.parts import prose, questions
 from ui.words.text import t
@@ -48,5 +48,5 @@ with page.frame(PAGE) as frame:
             for sentence in memory.assumed(shown):
                 prose.say(sentence)
     if shown or waiting:
-        engine_log.draw(shown.served.found if shown else error.found)
+        controls.to_log()
     frame.view = shown

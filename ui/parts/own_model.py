@@ -50,8 +50,7 @@ def form(key: str, takers: Mapping[str, Take]) -> None:
     with st.form(key, border=False):
         name = st.text_input(t("own_model.name"), key=f"{key}:name", placeholder=EXAMPLE)
         file = upload(t("own_model.file"), f"{key}:file")
-        most = {"max_chars": MOST_LETTERS, "height": HEIGHT}
-        text = st.text_area(t("own_model.text"), key=f"{key}:text", placeholder=PASTED, **most)
+        text = paste(f"{key}:text", t("own_model.text"))
         st.caption(t("own_model.what"))
         said = st.container()  # above the buttons, where the reader looks
         with st.container(horizontal=True):
@@ -95,42 +94,62 @@ def _give(name: str, data: bytes, take: Take) -> None:
 
 
 def ask(name: str, pasted: str) -> None:
-    """Draw the boxes for a model that is only counted: its name, a file, a text.
+    """Ask for a model that is only counted: for its name, or its file.
 
-    A link keeps the name; it has no room for the others.
+    A link keeps the name; it has no room for files and texts.
 
     Args:
         name: the setting that holds the name.
-        pasted: the key of the text in the session; the file's is made of it.
+        pasted: the key of the text in the session (`paste`); the file's is made of it.
     """
-    if server().recorded:
-        return
     label, hint = t("counted_model.name"), t("counted_model.hint")
     control(name, widget="text_input", label=label, placeholder=COUNTED, help=hint)
     upload(t("own_model.file"), _file(pasted))
+
+
+def paste(key: str, label: str, **said: str) -> str:
+    """Draw a box for the text of a config.json, or for what else the label names; return it."""
     most = {"max_chars": MOST_LETTERS, "height": HEIGHT}
-    st.text_area(t("own_model.text"), key=pasted, placeholder=PASTED, **most)
+    return st.text_area(label, key=key, **({"placeholder": PASTED} | said), **most)
 
 
-def given_config(pasted: str) -> bytes:
-    """Return the config.json that was dropped, before one that was pasted; empty without either."""
+def given_config(pasted: str, *, logs: bool = False) -> bytes:
+    """Return the config.json that was dropped, before one that was pasted; empty without either.
+
+    Args:
+        pasted: the key of the text in the session.
+        logs: whether the box of the text takes a log as well, which is no config.json.
+    """
     if dropped := st.session_state.get(_file(pasted)):
         return dropped.getvalue()
-    return st.session_state.get(pasted, "").strip().encode(errors="replace")
+    if logs and given_log(pasted):
+        return b""
+    return _text(pasted).encode(errors="replace")
 
 
-def counted(name: str, pasted: str, *, weighed: bool = False) -> Found | None:
+def given_log(pasted: str) -> str:
+    """Return the text of a box for both, where it is no JSON object and so a log; else ""."""
+    text = _text(pasted)
+    return "" if text.startswith("{") else text
+
+
+def _text(pasted: str) -> str:
+    return st.session_state.get(pasted, "").strip()
+
+
+def counted(name: str, pasted: str, *, weighed: bool = False, logs: bool = False) -> Found | None:
     """Return the dropped or pasted model before the named one; None where none is given.
 
     Args:
         name: of the model.
         pasted: the key of the text in the session.
         weighed: whether the weights of a named folder are looked at, too.
+        logs: as of `given_config`.
 
     Raises:
         RefusedError: nothing of that name, or what is not counted, with the reason.
     """
-    if config := given_config(pasted):
+    if config := given_config(pasted, logs=logs):
         return own_model.counted_file(config)
     named = own_model.weighed if weighed else own_model.counted
     return named(name) if name else None

@@ -1,15 +1,16 @@
-"""The cache page's section of the reader's own model: by name, or by its config.json."""
+"""The cache page's box for what the reader brings: a model's name, a config.json, a log."""
 
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from kvcount import storage
+from kvcount import MODELS, storage
 from kvcount.lazy import LazyModule
 from kvcount.report import BEFORE_WEIGHTS, LONGEST, Asked, as_json, figures
-from kvcount.sources import Found
+from kvcount.sources import Found, of_published
 from ui.engine import model
+from ui.pages.kv_cache import engine_log
 from ui.pages.kv_cache.common import shown
 from ui.pages.kv_cache.scene import type_label
 from ui.pages.kv_cache.view import View
@@ -30,18 +31,34 @@ BOUNDED = {"bounded": "window_bytes", "states": "state_bytes", "read": "read_byt
 
 
 def section(view: View) -> None:
-    """Ask for a model, and show what it keeps with the page's lengths, types and GPUs."""
+    """Ask for a model or a log, and answer above the boxes."""
     if server().recorded:
         return
     with st.expander(t("kv_cache.own_title"), expanded=bool(view.own)):
+        answer = st.container()
+        said = {"help": t("kv_cache.own_box_help"), "placeholder": engine_log.EXAMPLE}
+        own_model.paste(PASTED, t("kv_cache.own_box"), **said)
         own_model.ask("kv_own", PASTED)
-        try:
-            if found := own_model.counted(view.own, PASTED):
-                _controls()
-                _draw(view, found)
-                own_model.buttons(view.own, own_model.given_config(PASTED), _takers())
-        except ValueError as error:
-            prose.refused(error)
+        with answer, prose.refusals():
+            _answer(view)
+
+
+def _answer(view: View) -> None:
+    """Draw what the model keeps, with the page's lengths, types and GPUs, or explain the log."""
+    log = own_model.given_log(PASTED)
+    found = own_model.counted(view.own, PASTED, logs=True)
+    if log:
+        engine_log.draw(log, found, _left(view))
+    elif found:
+        said = st.container()
+        _controls()  # a refusal is mended with them
+        with said:
+            _draw(view, found)
+        own_model.buttons(view.own, own_model.given_config(PASTED, logs=True), _takers())
+
+
+def _left(view: View) -> Found:
+    return of_published(MODELS[view.scenes[0].key])
 
 
 def _controls() -> None:

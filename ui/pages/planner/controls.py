@@ -3,8 +3,11 @@
 import streamlit as st
 
 from ui.pages.planner.view import PASTED
-from ui.parts import own_model
+from ui.parts import links, own_model
 from ui.parts.control import control
+from ui.settings.page import Link
+from ui.settings.server import server
+from ui.settings.state import settings
 from ui.words.text import t
 
 
@@ -25,11 +28,22 @@ def more(*, opened: bool) -> None:
     """Draw what some choose: another model, one of their own, what is not in its config.json."""
     with st.expander(t("planner.more"), expanded=opened):
         control("plan_beside")
-        own_model.ask("plan_own", PASTED)
+        if not server().recorded:
+            own_model.ask("plan_own", PASTED)
+            own_model.paste(PASTED, t("own_model.text"))
         columns = st.columns(3, vertical_alignment="bottom")
         for column, name in zip(columns, ("parameters", "active", "overhead"), strict=True):
             with column:
                 _explained(name)
+
+
+def to_log() -> None:
+    """Draw the way to the page that explains an engine's log, with the same model."""
+    if server().recorded:
+        return
+    s = settings()
+    link = Link("kv_cache", {"kv_own": s["plan_own"] or s["plan_model"]})
+    st.button(t("planner.log_link"), key="plan_log", on_click=links.follow, args=(link,))
 
 
 def _pair(*names: str, texts: str = "planner") -> None:

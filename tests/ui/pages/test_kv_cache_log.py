@@ -1,4 +1,4 @@
-"""An engine's log on the Planner page: published ones beside what their threads and files say."""
+"""An engine's log on the cache page: published ones beside what their threads and files say."""
 
 import json
 import re
@@ -8,26 +8,27 @@ from streamlit.testing.v1 import AppTest
 
 from kvcount.tests.test_explain import LOGS
 from tests.ui.screen import csv, refusal, speech
+from ui.pages.kv_cache.own import PASTED
 
-PAGE, KEY = "pages/planner.py", "plan_log"
+PAGE = "pages/kv_cache.py"
 
 
 def pasted(opened, text: str, **link: str) -> AppTest:
     """The page with a log in its box."""
     at = opened(PAGE, **link)
-    at.text_area(key=KEY).set_value(text).run()
+    at.text_area(key=PASTED).set_value(text).run()
     assert not at.exception
     return at
 
 
 def lines(at: AppTest) -> dict[str, str]:
     """The rows of the table: words -> bytes."""
-    table = at.table[-1].value
+    table = at.table[0].value
     return dict(zip(table.index, table.iloc[:, 0], strict=True))
 
 
 def test_a_published_log_is_reconciled_line_by_line(opened, downloads):
-    at = pasted(opened, LOGS["kimi_k2_thinking"]["log"], plan_model="kimi-k2-thinking")
+    at = pasted(opened, LOGS["kimi_k2_thinking"]["log"], kv_own="kimi-k2-thinking")
     assert lines(at) == {
         "latents and rotary keys, 61 layers x 1,152 bytes": "70,272",
         "an even share for each of 8 tensor-parallel ranks": "−61,488",
@@ -35,31 +36,35 @@ def test_a_published_log_is_reconciled_line_by_line(opened, downloads):
         "whole blocks (64 tokens), and the digits that the log writes": "2.21",
         "of the log: 46.8 GiB / 715,072 tokens": "70,274",
     }
-    assert "**70,274 bytes** a token on one GPU, the whole model **70,272**" in speech(at)
+    assert "**70,274 bytes** per token on one GPU; the whole model keeps **70,272**" in speech(at)
     table = csv(downloads["mla_engine_log.csv"])
     assert table["bytes_per_token"].tolist()[:3] == [70_272, -61_488, 61_488]
     told = json.loads(downloads["mla_engine_log.json"]())
     assert told["explained"] == 1
 
 
-def test_what_is_not_explained_is_said_in_both_languages(opened, monkeypatch):
+def test_what_is_not_explained_is_said_in_both_languages(opened):
     row = LOGS["qwen3_235b_vllm"]
-    at = pasted(opened, row["log"], plan_model="qwen3-235b-a22b")
-    assert "98.9 % of the log's are explained, **553** are not" in speech(at)
-    monkeypatch.setattr("streamlit.text_area", lambda *_, **__: row["log"])
-    at = opened(PAGE, plan_model="qwen3-235b-a22b", lang="zh")
+    at = pasted(opened, row["log"], kv_own="qwen3-235b-a22b")
+    assert "98.9 % of the log's bytes are explained, **553** are not" in speech(at)
+    at = pasted(opened, row["log"], kv_own="qwen3-235b-a22b", lang="zh")
     assert "有 98.9% 能够解释，还有 **553 字节**不能" in speech(at)
     assert lines(at)["未能解释"] == "553"
     assert all(re.search("[\u4e00-\u9fff]", words) for words in lines(at))
 
 
-def test_a_model_whose_weights_are_unknown_is_reconciled_too(opened):
-    at = opened(PAGE, plan_model="kimi-k2-thinking")
-    config = {"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 4}
-    sizes = {"num_key_value_heads": 2, "hidden_size": 64}
-    at.text_area(key="plan_config").set_value(json.dumps(config | sizes)).run()
-    at.text_area(key=KEY).set_value("GPU KV cache size: 1,000 tokens").run()
-    assert "Counted for llama: **256 bytes** a token." in speech(at)
+def test_the_model_is_the_one_that_the_log_names_or_the_left_one(opened):
+    """Qwen3-8B has 36 layers x 2 x 8 heads x 128 numbers x 2 bytes, DeepSeek-V3 70,272 bytes."""
+    line = "GPU KV cache size: 1,000 tokens"
+    for more, counted in ((" --model Qwen/Qwen3-8B", "147,456"), ("", "70,272")):
+        assert f"keeps **{counted} bytes** per token" in speech(pasted(opened, line + more))
+
+
+def test_the_answer_of_two_numbers_comes_before_the_terms(opened):
+    row = LOGS["qwen35_27b_two_numbers"]
+    at = pasted(opened, row["log"], kv_own=row["model"])
+    assert "1,082,655 tokens fit, and 290,864 is not the capacity" in speech(at)
+    assert "one text of up to 1,163,456 tokens" in speech(at)
 
 
 @pytest.mark.parametrize("text", ["hello", "*b* <script>"])
@@ -77,7 +82,7 @@ def test_lines_of_a_stranger_are_shown_as_they_are(opened):
 
 
 def test_nothing_is_read_before_a_log_is_pasted(opened, monkeypatch):
-    monkeypatch.setattr("ui.pages.planner.engine_log.parse", None)
+    monkeypatch.setattr("ui.pages.kv_cache.engine_log.parse", None)
     at = opened(PAGE)
     assert not at.exception
-    assert at.text_area(key=KEY).value == ""
+    assert at.text_area(key=PASTED).value == ""
