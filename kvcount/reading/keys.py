@@ -169,6 +169,18 @@ class Keys:
             raise UncountedError("list_length", key=self.name(name), **given)
         return listed[layer]
 
+    @classmethod
+    def of(cls, config: Mapping[str, Any], row: Mapping[str, Any]) -> "Keys":
+        """Return the keys of a language model as its row of model_types.toml has them.
+
+        A list says how many layers it has entries for.
+        """
+        same = {name: config.get(other) for name, other in row.get("defaults_of", {}).items()}
+        lists = (config.get(name) for name in row.get("counted_by", ()))
+        n_layers = next((len(one) for one in lists if isinstance(one, list | str)), None)
+        defaults = row.get("defaults", {}) | same | {"num_hidden_layers": n_layers}
+        return cls(config, row.get("names"), defaults)
+
     @property
     def n_layers(self) -> int:
         """The number of layers."""

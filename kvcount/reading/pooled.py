@@ -20,13 +20,13 @@ def window(keys: Keys, _layer: int) -> Layer:
 
 def csa(keys: Keys, _layer: int) -> Layer:
     """A window, entries of 4 overlapping tokens, and an index key each that chooses the top k."""
-    sizes = (keys.whole("index_head_dim"), keys.whole("sliding_window"), _rate(keys, "csa"))
+    sizes = (keys.whole("index_head_dim"), keys.whole("sliding_window"), entry_tokens(keys, "csa"))
     return layers.csa(*_widths(keys), *sizes, keys.whole("index_topk"))
 
 
 def hca(keys: Keys, _layer: int) -> Layer:
     """A window, and entries of 128 tokens, all of which are read."""
-    return layers.hca(*_widths(keys), keys.whole("sliding_window"), _rate(keys, "hca"))
+    return layers.hca(*_widths(keys), keys.whole("sliding_window"), entry_tokens(keys, "hca"))
 
 
 def csa2(keys: Keys, layer: int) -> Layer:
@@ -76,7 +76,7 @@ def _widths(keys: Keys) -> tuple[int, int]:
     return width, d_rope
 
 
-def _rate(keys: Keys, kind: str) -> int:
+def entry_tokens(keys: Keys, kind: str) -> int:
     """Return the tokens of an entry."""
     name, usual = RATES[kind]
     if keys.get(f"compress_rate_{kind}") is not None:

@@ -82,7 +82,7 @@ def read(config: Mapping[str, Any]) -> Model:
     row = row_of(found["model_type"])
     if row is None:
         raise _unknown(found)
-    keys = Keys(found, row.get("names"), _defaults(found, row))
+    keys = Keys.of(found, row)
     if found.get("use_mla") is False:
         keys = keys.having(**dict.fromkeys(LATENT))
     weights = Keys(found, row.get("names"), row.get("defaults"))  # what it asks for is not known
@@ -118,14 +118,6 @@ def read(config: Mapping[str, Any]) -> Model:
     )
     guard.refuse_unknown(keys, row)
     return model
-
-
-def _defaults(config: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of keys that may be missing; a list says how many layers it has entries for."""
-    same = {name: config.get(other) for name, other in row.get("defaults_of", {}).items()}
-    lists = (config.get(name) for name in row.get("counted_by", ()))
-    n_layers = next((len(one) for one in lists if isinstance(one, list | str)), None)
-    return row.get("defaults", {}) | same | {"num_hidden_layers": n_layers}
 
 
 def _layer(keys: Keys, row: Mapping[str, Any], kind: str, number: int) -> Layer:

@@ -1,6 +1,7 @@
 """The kind of each layer of a model: one rule a model_type, out of model_types.toml."""
 
 from collections.abc import Callable, Mapping
+from itertools import cycle, islice
 from typing import Any
 
 from kvcount import checks
@@ -89,6 +90,11 @@ def _said(entry: object) -> object:
     return str(entry) if isinstance(entry, int) and not isinstance(entry, bool) else entry
 
 
+def _usual(keys: Keys, rule: Mapping[str, Any]) -> list[str]:
+    first, then = rule["first"], rule["then"]
+    return [*first, *islice(cycle(then), keys.n_layers)][: keys.n_layers]
+
+
 def _listed(keys: Keys, rule: Mapping[str, Any]) -> list[str] | None:
     given = keys.get(rule["key"])
     if given is None or (rule.get("repeated") and isinstance(given, int)):  # a period, for `every`
@@ -136,4 +142,5 @@ RULES: dict[str, Rule] = {
     "numbered": _numbered,
     "stepped": _stepped,
     "late": _late,
+    "usual": _usual,
 }

@@ -5,27 +5,23 @@ data/modules.toml explains. What an entry of config.json means is written there,
 the engine cannot reproduce exactly is refused here, never approximated.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from kvcount import checks
-from kvcount.files.config_json import checked, entry, text_of, value_of
+from kvcount.files.config_json import entry, text_of, value_of
 from kvcount.files.errors import CheckpointError
+from kvcount.reading import latents, per_layer, pooled, schedule
+from kvcount.reading.keys import Keys, UncountedError
 from kvcount.reading.model_types import run_rows
 from kvcount.refusals import Phrase, either
 from kvcount.tables import read_table
 from mla_engine import mechanisms
-from mla_engine.checkpoints.layer_kinds import (
-    indexer,
-    is_linear,
-    pooling,
-    window,
-    with_own_rotation,
-    with_rotation_of_type,
-)
 from mla_engine.checkpoints.rotation import CONTEXT, ROPE_TABLES, rope_config, rope_entries
+from mla_engine.checkpoints.rotation_of_kind import with_rotation_of_kind
 from mla_engine.config import AttentionConfig
 
 MOST_LAYERS = 1024  # Llama-3.1-405B has 126
@@ -35,16 +31,21 @@ MOST_LAYERS = 1024  # Llama-3.1-405B has 126
 class Family:
     """One row of the table.
 
-    `spellings` are the types that it holds for, the first of which names it; `row` has the columns
-    of its modules, those of their kind included.
+    `reading` has its columns for the counter, which say how its layers are told apart, and `row`
+    those of its modules, with those of their kind.
     """
 
-    spellings: tuple[str, ...]
+    reading: Mapping[str, Any]
     row: Mapping[str, Any]
 
     @property
+    def spellings(self) -> tuple[str, ...]:
+        """The types that it holds for."""
+        return tuple(self.reading["types"])
+
+    @property
     def model_type(self) -> str:
-        """The name of the family."""
+        """The first of them, which names it."""
         return self.spellings[0]
 
     @property
@@ -52,14 +53,32 @@ class Family:
         """True of Multi-head Latent Attention, with an indexer or without."""
         return "d_latent_kv" in self.row["fields"]
 
-    def at(self, config: Mapping[str, Any], layer: int) -> "Family":
-        """Return the family as this attention has it: in a hybrid linear layers have a row.
+    def keys(self, config: Mapping[str, Any]) -> Keys:
+        """Return the keys of a config.json by the names that the counter gives them."""
+        return Keys.of(config, self.reading)
+
+    def of_kind(self, kind: str) -> "Family":
+        """Return the family as layers of a kind have it: linear ones of a hybrid have others.
 
         Raises:
-            CheckpointError: a hybrid whose config.json does not say what the layer is.
+            CheckpointError: a kind of which it has no modules.
         """
-        linear = self.row.get("linear")
-        return Family(self.spellings, linear) if linear and is_linear(config, layer) else self
+        for row in (self.row, self.row.get("linear", self.row)):
+            if kind in row["layers"]:
+                return Family(self.reading, row)
+        raise CheckpointError("no_modules", kind=kind, model_type=self.model_type)
+
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Turn an error over an entry of config.json into a CheckpointError that names the type."""
+        try:
+            yield
+        except CheckpointError:
+            raise
+        except (ValueError, TypeError, ArithmeticError) as error:  # an entry of an odd kind
+            if isinstance(error, UncountedError) and error.code == "no_key":
+                raise CheckpointError("no_key", keys=error.values["key"]) from error
+            raise CheckpointError("in_family", model_type=self.model_type, reason=error) from error
 
     @property
     def live(self) -> "Family":
@@ -69,7 +88,7 @@ class Family:
             same = tensors.setdefault(self.row["live"].get(name, name), cut | {"parts": {}})
             same["parts"] |= cut["parts"]
         path = self.row.get("live_attention", self.row["attention"])
-        return Family(self.spellings, {**self.row, "tensors": tensors, "attention": path})
+        return Family(self.reading, {**self.row, "tensors": tensors, "attention": path})
 
     def attention(self, layer: int) -> str:
         """Return the path of attention number `layer`, with a dot behind."""
@@ -79,7 +98,7 @@ class Family:
 
 TABLES = ("fields", "only", "tensors")
 ADDED = ("fields", "only", "live")
-OF_SOFTMAX = ("rope", "unrotated", "interleaved", "theta", "index_pairing", "window")
+OF_SOFTMAX = ("rope", "unrotated", "interleaved", "theta", "index_pairing")
 ANY = "any"  # instead of the values of a key that the engine models
 
 
@@ -87,10 +106,7 @@ def _load() -> dict[str, Family]:
     kinds: dict[str, dict[str, Any]] = {}
     for name, own in read_table("kvcount", "data", "modules.toml").items():
         kinds[name] = _over(kinds[own["extends"]], own, *TABLES) if "extends" in own else own
-    families = (
-        Family(tuple(row["types"]), MappingProxyType(_row(kinds, row["modules"])))
-        for row in run_rows()
-    )
+    families = (Family(row, MappingProxyType(_row(kinds, row["modules"]))) for row in run_rows())
     return {family.model_type: family for family in families}
 
 
@@ -131,24 +147,6 @@ def family_of(config: Mapping[str, Any]) -> tuple[Family, dict[str, Any]]:
     )
 
 
-def family_at(config: Mapping[str, Any], layer: int) -> Family:
-    """Return the family as attention `layer` has it; errors as `family_of` and `Family.at`."""
-    family, config = family_of(config)
-    return family.at(config, layer)
-
-
-def n_attentions(config: Mapping[str, Any]) -> int:
-    """Return the number of attentions: LongCat has two a layer.
-
-    Raises:
-        CheckpointError: an unknown family, or no number of layers.
-    """
-    family, config = family_of(config)
-    name = family.row["layers"]
-    layers = checked(checks.whole, name, value_of(config, [name]), most=MOST_LAYERS)
-    return layers * family.row["sublayers"]
-
-
 def attention_config(config: Mapping[str, Any], layer: int) -> AttentionConfig:
     """Return the engine's configuration of attention number `layer`, from 0.
 
@@ -160,26 +158,59 @@ def attention_config(config: Mapping[str, Any], layer: int) -> AttentionConfig:
         CheckpointError: an unknown family, a layer out of range, a missing key, a rotation that is
             unknown, anything that the engine does not model.
     """
-    n_layers = n_attentions(config)
-    if isinstance(layer, bool) or not isinstance(layer, int) or not 0 <= layer < n_layers:
-        raise CheckpointError("layer_range", layer=layer, last=n_layers - 1, n_layers=n_layers)
-    family, config = family_of(config)
-    family = family.at(config, layer)
-    _check_only(family, config)
-    values = {name: value_of(config, sources) for name, sources in family.row["fields"].items()}
-    try:
-        values |= window(family.row, config, layer) | indexer(family.row, config, layer)
-        if family.row.get("pools"):
-            values |= pooling(config, layer)
-            config = with_own_rotation(config, layer)
-        if "rope_by_type" in family.row:
-            config = with_rotation_of_type(family.row, config, "sliding_window" in values)
-        values |= _rotation(family, config, values)
-        return mechanisms.named(family.row["kind"]).config_type(**values)
-    except CheckpointError:
-        raise
-    except (ValueError, TypeError, ArithmeticError) as error:  # an entry of an odd kind
-        raise CheckpointError("in_family", model_type=family.model_type, reason=error) from error
+    return Attentions(config).config(layer)
+
+
+class Attentions:
+    """The attentions of a model by their numbers, from a config.json that is read once.
+
+    Raises:
+        CheckpointError: an unknown family, or a config.json that does not say what its layers are.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._family, self._config = family_of(config)
+        keys = self._family.keys(self._config)
+        with self._family.refusing():
+            keys.whole("num_hidden_layers", most=MOST_LAYERS)
+            self._kinds = schedule.kinds(keys, self._family.reading)
+            self._own = per_layer.told(keys)
+
+    def __len__(self) -> int:
+        return len(self._kinds) * self._family.row["sublayers"]
+
+    def family(self, number: int) -> Family:
+        """Return the family as an attention has it; CheckpointError if it has no modules for it."""
+        kind, _ = self._layer(number)
+        return self._family.of_kind(kind)
+
+    def config(self, number: int) -> AttentionConfig:
+        """Return the configuration of an attention; errors as `attention_config`."""
+        kind, config = self._layer(number)
+        family = self._family.of_kind(kind)
+        row, keys = family.row, family.keys(config)
+        _check_only(family, config)
+        fields = row["fields"] | row["layers"][kind]
+        with family.refusing():
+            values = {name: value_of(config, sources) for name, sources in fields.items()}
+            if kind in pooled.RATES:
+                values["pooling"] = pooled.entry_tokens(keys, kind)
+            if "index_pairing" in row:
+                chooses = latents.chooses(keys, number // row["sublayers"])
+                values |= {"index_pairing": row["index_pairing"], "index_shared": not chooses}
+            values |= _rotation(family, with_rotation_of_kind(row, config, kind), values)
+            return mechanisms.named(row["kind"]).config_type(**values)
+
+    def _layer(self, number: int) -> tuple[str, dict[str, Any]]:
+        """Return the kind of the layer of an attention, and config.json as this layer has it."""
+        n = len(self)
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < n:
+            raise CheckpointError("layer_range", layer=number, last=n - 1, n_layers=n)
+        block = number // self._family.row["sublayers"]
+        with self._family.refusing():
+            kind, own = self._kinds[block], self._own.get(block, {})
+            kind, own = per_layer.unskipped(kind, block, own)
+        return kind, {**self._config, **own}
 
 
 def _check_only(family: Family, config: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from kvcount.refusals import Phrase
 from mla_engine import budget, mechanisms
 from mla_engine.cache import DTYPES
 from mla_engine.checkpoints import convert, live_cache
-from mla_engine.checkpoints.families import Family, attention_config, family_at
+from mla_engine.checkpoints.families import Attentions, Family
 from mla_engine.layer import AttentionLayer
 from mla_engine.ops import causal_mask
 from mla_engine.pooled import PooledConfig
@@ -138,7 +138,8 @@ def _followed(model: nn.Module, layer: int) -> Followed:
     if not hasattr(model, "config"):
         raise CheckpointError("model_config", kind=type(model).__name__)
     found = model.config.to_dict()
-    config, family = attention_config(found, layer), family_at(found, layer).live
+    attentions = Attentions(found)
+    config, family = attentions.config(layer), attentions.family(layer).live
     path = family.attention(layer).removesuffix(".")
     modules = dict(model.named_modules())
     module = next((modules[p + path] for p in convert.PREFIXES if p + path in modules), None)

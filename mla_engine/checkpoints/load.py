@@ -18,7 +18,7 @@ from mla_engine import budget, mechanisms
 from mla_engine.cache import DTYPES
 from mla_engine.checkpoints import convert, fp8
 from mla_engine.checkpoints.checkpoint import Checkpoint, Progress, open_checkpoint
-from mla_engine.checkpoints.families import Family, attention_config, family_at, n_attentions
+from mla_engine.checkpoints.families import Attentions, Family
 from mla_engine.checkpoints.safetensors_file import FULL, TensorEntry
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
@@ -76,17 +76,18 @@ def describe(source: str | Path | Checkpoint, layer: int, *, revision: str | Non
             missing, doubled, of another shape or dtype, or that config.json does not ask for.
     """
     checkpoint = open_checkpoint(source, revision)
-    config, family = attention_config(checkpoint.config, layer), family_at(checkpoint.config, layer)
+    attentions = Attentions(checkpoint.config)
+    config, family = attentions.config(layer), attentions.family(layer)
     entries = _entries(checkpoint, family, config, layer)
     dtypes = tuple(dict.fromkeys(entry.dtype for entry in entries.values()))
-    keys, kinds = zip(*_mechanisms(checkpoint.config), strict=True)
+    keys, kinds = zip(*_mechanisms(attentions), strict=True)
     return Plan(
         name=checkpoint.name,
         revision=checkpoint.revision,
         family=family.model_type,
         config=config,
         layer=layer,
-        n_layers=n_attentions(checkpoint.config),
+        n_layers=len(attentions),
         tensors=tuple(entries),
         n_bytes=sum(entry.n_bytes for entry in entries.values()),
         dtypes=dtypes,
@@ -97,11 +98,11 @@ def describe(source: str | Path | Checkpoint, layer: int, *, revision: str | Non
     )
 
 
-def _mechanisms(config: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+def _mechanisms(attentions: Attentions) -> Iterator[tuple[str, str]]:
     """Yield the mechanism's key and the kind of every attention."""
-    for layer in range(n_attentions(config)):
+    for layer in range(len(attentions)):
         try:
-            own = attention_config(config, layer)
+            own = attentions.config(layer)
         except CheckpointError:
             yield "", ""
         else:
@@ -142,7 +143,7 @@ def load_attention(
     entries = checkpoint.entries(plan.tensors)
     what = Phrase("layer_of_model", layer=layer, name=plan.name)
     budget.require(_needed_bytes(bare, plan, entries), what, TIP)
-    family = family_at(checkpoint.config, layer)
+    family = Attentions(checkpoint.config).family(layer)
     before, path, _ = plan.tensors[0].partition(family.attention(layer))
     also = {cut.also: cut.name for cut in convert.cuts_of(family, plan.config) if cut.also}
     take = _taker(checkpoint.read(plan.tensors, progress), path, dtype, also)

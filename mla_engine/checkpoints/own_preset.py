@@ -6,7 +6,7 @@ from typing import Any
 from kvcount.files.errors import CheckpointError
 from kvcount.reading.read import read
 from mla_engine import costs, mechanisms
-from mla_engine.checkpoints.families import attention_config, family_of, n_attentions
+from mla_engine.checkpoints.families import Attentions, family_of
 from mla_engine.config import AttentionConfig
 from mla_engine.given_preset import MOST_CONTEXT, GivenPreset, given_preset
 
@@ -34,8 +34,8 @@ def preset_of_config(
     except CheckpointError:
         counted = read(config)  # refuses the unknown with its keys and what it resembles
         raise CheckpointError("counted_alone", model_type=counted.model_type) from None
-    number = n_attentions(config)
-    found = [attention_config(config, n) for n in range(number)]
+    attentions = Attentions(config)
+    found = [attentions.config(number) for number in range(len(attentions))]
     if (layer := _shown(found, shown)) is None:
         called = mechanisms.of(found[0]).called
         raise CheckpointError("no_page_of_config", called=called, model_type=family.model_type)
@@ -46,7 +46,7 @@ def preset_of_config(
         found[layer],
         name=name or family.model_type,
         layer=layer,
-        n_layers=number // family.row["sublayers"],
+        n_layers=len(found) // family.row["sublayers"],
         n_caches=n_caches,
         beside=tuple(beside),
         max_context=context if is_context else None,

@@ -20,7 +20,7 @@ from kvcount.files.errors import CheckpointError
 from mla_engine.checkpoints import fp8, mxfp4, prefix_size
 from mla_engine.checkpoints.checkpoint import Progress
 from mla_engine.checkpoints.embedding import Inputs, check_dtypes
-from mla_engine.checkpoints.families import n_attentions
+from mla_engine.checkpoints.families import Attentions
 from mla_engine.checkpoints.load import QUANTIZED
 from mla_engine.checkpoints.safetensors_file import TensorEntry
 
@@ -159,15 +159,15 @@ class Prefix:
 
     def _config(self, n_tokens: int) -> Any:
         """Return transformers' own configuration, with only the layers that run."""
-        row = self.inputs.family.row
+        family, row = self.inputs.family, self.inputs.family.row
         given = {key: value for key, value in self.inputs.config.items() if not _unsafe(key)}
-        kind = row.get("run_as", self.inputs.family.model_type)
+        kind = row.get("run_as", family.model_type)
         config = _transformers().CONFIG_MAPPING[kind].from_dict(given)
-        n_layers = n_attentions(self.inputs.config) // row["sublayers"]
+        n_layers = len(Attentions(self.inputs.config)) // row["sublayers"]
         if "depth_root" in row:
             factor = (self.n_blocks / n_layers) ** 0.5
             setattr(config, row["depth_root"], getattr(config, row["depth_root"]) * factor)
-        setattr(config, row["layers"], self.n_blocks)
+        setattr(config, family.keys(given).name("num_hidden_layers"), self.n_blocks)
         config.vocab_size, config.pad_token_id = 1, None
         if "position_embedding" in row:
             config.max_position_embeddings = n_tokens

@@ -25,7 +25,7 @@ from mla_engine.checkpoints import fp8
 from mla_engine.checkpoints.checkpoint import Checkpoint, Progress, open_checkpoint
 from mla_engine.checkpoints.convert import check_finite
 from mla_engine.checkpoints.embedding import Inputs, check_dtypes
-from mla_engine.checkpoints.families import attention_config, n_attentions
+from mla_engine.checkpoints.families import Attentions, attention_config
 from mla_engine.checkpoints.load import describe, load_attention
 from mla_engine.checkpoints.tokens import cut, tokenizer_of, vocabulary
 from mla_engine.language_model.config import ModelConfig
@@ -157,7 +157,7 @@ def _config(inputs: Inputs) -> RealConfig:
     return RealConfig(
         words=vocabulary(tokenizer, table.shape[0]),
         attention=attention_config(inputs.checkpoint.config, 0),
-        n_layers=n_attentions(inputs.checkpoint.config),
+        n_layers=len(Attentions(inputs.checkpoint.config)),
         d_mlp=whole("intermediate_size"),
         max_context=whole("max_position_embeddings"),
         norm_eps=float(checked(checks.positive, "rms_norm_eps", eps)),

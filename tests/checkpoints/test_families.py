@@ -83,7 +83,12 @@ LITE = {"model_type": "deepseek_v2", "hidden_size": 2048, "num_attention_heads":
 LITE |= {"num_hidden_layers": 27, "q_lora_rank": None}
 K2 = {"model_type": "kimi_k2", "num_attention_heads": 64, "rope_theta": 50000.0}
 LONGCAT = {"model_type": "longcat_flash", "hidden_size": 6144, "num_attention_heads": 64}
-LONGCAT |= {"num_layers": 28, "mla_scale_q_lora": True, "mla_scale_kv_lora": True}
+LONGCAT |= {
+    "num_layers": 28,
+    "num_hidden_layers": None,
+    "mla_scale_q_lora": True,
+    "mla_scale_kv_lora": True,
+}
 LONGCAT |= {"attention_method": "MLA", "rope_theta": 10000000.0}
 LLAMA = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32}
 LLAMA |= {"num_attention_heads": 32, "num_key_value_heads": 8, "rope_theta": 500000.0}

@@ -181,10 +181,10 @@ def test_the_groups_of_ling_end_with_their_softmax_layer():
 
 
 REFUSED = {
-    "no kinds": ({"linear_attn_config": {}}, 0, "layer_types = None, in which layer 0 is none"),
-    "another kind": ({"layer_types": ["mamba"] * 27}, 1, "layer_types = .*layer 1 is none of"),
-    "too few kinds": ({"layer_types": []}, 1, "layer_types = .*layer 1 is none of"),
-    "odd kinds": ({"layer_types": [[]] * 27}, 1, "layer_types = .*layer 1 is none of"),
+    "no kinds": ({"linear_attn_config": {}}, 0, "no linear_attn_config.full_attn_layers"),
+    "another kind": ({"layer_types": ["conv"] * 27}, 1, "a layer of the kind 'conv'"),
+    "too few kinds": ({"layer_types": []}, 1, "layer_types has 0 entries for 27"),
+    "odd kinds": ({"layer_types": [[]] * 27}, 1, r"entry of layer_types \(\[\]\)"),
     "another activation": ({"hidden_act": "gelu"}, 0, "hidden_act = 'gelu'"),
     "rotated": ({"mla_use_nope": False}, 3, "mla_use_nope = False"),
 }
@@ -197,7 +197,7 @@ def test_refuses_what_the_engine_does_not_model(changes, layer, said):
 
 
 def test_names_what_a_table_lacks():
-    table = {"linear_attn_config": {"kda_layers": [1], "num_heads": 32}}
+    table = {"linear_attn_config": {"full_attn_layers": [4], "num_heads": 32}}
     with pytest.raises(CheckpointError, match=r"no linear_attn_config.head_dim and no linear_head"):
         attention_config(PUBLISHED | table, 0)
     ling = json.loads(BailingHybridConfig().to_json_string())

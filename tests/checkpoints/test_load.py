@@ -13,7 +13,7 @@ from mla_engine.checkpoints import (
     load_attention,
     open_checkpoint,
 )
-from mla_engine.checkpoints.families import attention_config, n_attentions
+from mla_engine.checkpoints.families import Attentions, attention_config
 from tests.checkpoints.models import MODELS, built, own_tensors, rewritten, saved
 from tests.engine.samples import hidden, refused, relative
 
@@ -103,7 +103,7 @@ def test_counter_and_checkpoints_read_one_part_of_a_larger_model(names):
         config = {"model_type": "larger", name: config}
     found, kept = attention_config(config, 4), read(config)
     cached = own.kv_lora_rank + own.qk_rope_head_dim
-    assert (found.d_latent_kv + found.d_rope, n_attentions(config)) == (cached, 5)
+    assert (found.d_latent_kv + found.d_rope, len(Attentions(config))) == (cached, 5)
     assert (found.n_heads, found.d_latent_q) == (own.num_attention_heads, None)
     assert sum(map(counting.numbers_per_token, kept.layers)) == 5 * cached
 

@@ -143,21 +143,27 @@ def test_of_deepseek_v4_flash_both_counts_of_its_cache_agree():
 
 
 WRONG = {
-    "an unknown kind": ({"layer_types": [*TYPES[:2], "chunked_attention", HCA, CSA]}, "layer 2"),
-    "too few kinds": ({"layer_types": TYPES[:2]}, "layer_types = "),
-    "no list": ({"layer_types": "CSA"}, "layer_types = 'CSA'"),
+    "an unknown kind": (
+        {"layer_types": [*TYPES[:2], "chunked_attention", HCA, CSA]},
+        "kind 'chunk'",
+    ),
+    "too few kinds": ({"layer_types": TYPES[:2]}, "layer_types has 2 entries for 5"),
+    "no list": ({"layer_types": "CSA"}, "layer_types has 3 entries for 5"),
     "an unknown ratio": (
         {"layer_types": None, "compress_ratios": [0, 0, 16, 4, 4]},
-        "compress_ratios = .* layer 2 is none of 0, 4, 128",
+        "entry of compress_ratios .*'16'.* must be one of '0', '4', '128'",
     ),
-    "a ratio of an odd kind": ({"layer_types": None, "compress_ratios": [[]] * 5}, "layer 2"),
+    "a ratio of an odd kind": (
+        {"layer_types": None, "compress_ratios": [[]] * 5},
+        "compress_ratios",
+    ),
     "biases": ({"attention_bias": True}, "attention_bias = True"),
     "several KV heads": ({"num_key_value_heads": 2}, "num_key_value_heads = 2"),
     "no groups": ({"o_groups": None}, "config.json has no o_groups"),
     "groups that do not divide": ({"o_groups": 4}, "multiple of n_output_groups"),
     "no index heads": ({"index_n_heads": None}, "config.json has no index_n_heads"),
     "no whole rate": ({"compress_rates": {CSA: 2.5}}, "whole number"),
-    "a rate of nothing": ({"compress_rates": {CSA: 0}}, "at least 1"),
+    "a rate of nothing": ({"compress_rates": {CSA: 0}}, "at least 2"),
     "another rotated part": ({"qk_rope_head_dim": 10}, "partial_rotary_factor = 0.333"),
     "an unknown rotation": (
         {"rope_parameters": {"rope_type": "dynamic", "factor": 2.0}},

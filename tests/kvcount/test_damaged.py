@@ -60,7 +60,7 @@ def test_a_damaged_configuration(seed: int, cache):
 GUESSED = {  # what the types themselves make of a key that is missing
     "head_dim", "num_key_value_heads", "sliding_window", "use_sliding_window", "layer_types",
     "sliding_window_pattern", "num_global_key_value_heads", "index_topk_pattern", "indexer_types",
-    "layer_group_size", "kv_source_layers", "index_topk_freq",
+    "layer_group_size", "kv_source_layers", "index_topk_freq", "compress_ratios",
 }  # fmt: skip
 
 
