@@ -1,7 +1,8 @@
-// The worked example: clicks on the cells of the result reach Python, and another step is shown before the
-// server has heard that it is wanted, since the browser has them all. The server's answer takes its place;
-// where none comes, what stood there comes back.
+// The worked example: clicks on the cells of the result reach Python, told again where no answer shows them,
+// and another step is shown before the server has heard that it is wanted, since the browser has them all. The
+// server's answer takes its place; where none comes, what stood there comes back.
 const LOST = 3000; // milliseconds after which an answer is not waited for
+const TRIES = 3; // to tell a cell
 const ENTRY = /static\/js\/index\.[^/]*\.js/; // the front end's, beside which its libraries lie
 const SLIDER = "[class*=st-key-we_step-] input";
 const WAYS = { we_first: () => 1, we_last: () => steps.length }; // those beside: assets/wish.js
@@ -11,6 +12,7 @@ let steps = [];
 let typeset; // a formula: by the library that Streamlit has loaded for the page's own
 let wanted = 0; // the step that is shown ahead of the server; 0 for none
 let lost;
+let cell; // the latest that was pressed: { at, press }, and how often it was told
 
 const stage = (selector) => document.querySelector(`.st-key-we_stage ${selector}`);
 const escape = (text) => text.replace(/[&<"]/g, (sign) => `&#${sign.charCodeAt()};`);
@@ -71,9 +73,22 @@ function show(step) {
   answers.observe(stage(""), { subtree: true, childList: true });
 }
 
+function tellCell() {
+  tell("cell", cell.said);
+  cell.tries += 1;
+  cell.timer = setTimeout(() => {
+    const shown = stage(`.stHtml:not(.ahead) [data-cell="${cell.said.at}"]`);
+    if (shown?.ariaPressed === "false" && cell.tries < TRIES) tellCell();
+  }, LOST);
+}
+
 function pressed(event) {
-  const cell = event.target.closest?.("[data-cell]");
-  if (cell) tell("cell", { at: cell.dataset.cell, press: Date.now() });
+  const at = event.target.closest?.("[data-cell]")?.dataset.cell;
+  if (at) {
+    clearTimeout(cell?.timer);
+    cell = { said: { at, press: Date.now() }, tries: 0 };
+    tellCell();
+  }
   for (const [key, to] of Object.entries(WAYS)) {
     const step = to();
     if (!steps[step - 1] || !event.target.closest?.(`.st-key-${key} button:enabled`)) continue;
@@ -98,6 +113,7 @@ export default function ({ data, setStateValue }) {
   document.mlaAhead = (stop) => show(Number(stop)); // a clicker's press: assets/wish.js
   return () => {
     end();
+    clearTimeout(cell?.timer);
     hand.disconnect();
     document.removeEventListener("click", pressed, true);
     document.mlaAhead = null;

@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 from mla_engine import worked_example
 from mla_engine.worked_example import Step
 from tests.browser.looks import PHONE
+from tests.browser.test_chart import LOST
 from tests.browser.waiting import settle, until, walk
 
 pytestmark = pytest.mark.browser
@@ -134,6 +135,15 @@ def test_a_step_is_shown_before_the_server_has_heard_of_it(show):
     walk(page, page.url.split("&we_step=")[0] + f"&we_step={len(steps)}")
     opened = until(page, lambda: page.evaluate(TIED), lambda found: found == tied)
     assert opened == tied, "a formula's letters keep the names of another's"
+
+
+def test_a_press_on_a_cell_whose_message_is_lost_is_told_again(show):
+    page = show("worked_example")
+    page.evaluate(LOST)
+    cell = page.locator(".matrix.result [data-cell='1,2']")
+    cell.click()
+    expect(cell).to_have_attribute("aria-pressed", "true")
+    assert page.evaluate("() => window.lost") == 1
 
 
 def test_formula_matrices_terms_and_choices_stand_above_the_fold(app_url, browser_page):
