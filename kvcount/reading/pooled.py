@@ -3,7 +3,7 @@
 A token's vector is key and value at once; of its `head_dim` numbers the last `qk_rope_head_dim`
 are rotated. Until a group of tokens is complete, its vectors and gates wait in a buffer; CSA's
 groups overlap, so it projects each token twice and also keeps the last group's first half.
-Sizes as in transformers 5.23, models/deepseek_v4.
+Sizes as in transformers 5.24, models/deepseek_v4.
 """
 
 from kvcount import checks, layers

@@ -1,7 +1,7 @@
 """Layers without a cache that grows: they keep a state, and last inputs of a short convolution.
 
 A convolution needs one token less than its kernel is long of those before, which vLLM and SGLang
-keep; transformers 5.23 keeps one more, which it never reads. Other sizes are as there.
+keep; transformers 5.24 keeps one more, which it never reads. Other sizes are as there.
 """
 
 from kvcount import checks, layers

@@ -3,7 +3,7 @@
 A model keeps the same numbers in other shapes: heads before tokens, a latent as the one head of
 keys and the rotary key as its values, a rotary key in halves where the engine has neighbours, the
 last tokens of a convolution one too many, index keys not pooled yet. Read against transformers
-5.23's cache_utils and modules.
+5.24's cache_utils and modules.
 """
 
 from collections.abc import Callable, Mapping

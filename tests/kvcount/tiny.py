@@ -173,6 +173,34 @@ TINY: dict[str, dict[str, Any]] = {
         "vocab_size": 32, "hidden_size": 24, "state_size": 5, "num_hidden_layers": 2, "expand": 2,
         "conv_kernel": 4, "num_heads": 4, "head_dim": 12, "n_groups": 2, "chunk_size": 8,
     },
+    "lara_mini": DELTA | WINDOW | {
+        "num_hidden_layers": 5,
+        "layer_types": [
+            "linear_attention", "sliding_attention", "linear_attention", "full_attention",
+            "sliding_attention",
+        ],
+    },
+    "hy_v4_vl_text": INDEXED | {
+        "num_hidden_layers": 6, "hc_mult": 2, "qk_rope_head_dim": 6,
+        "rope_parameters": {
+            "rope_type": "default", "rope_theta": 1e4, "mrope_section": [1, 1, 1],
+        },
+    },
+    "inkling2_loop_text": INKLING | {
+        "num_hidden_layers": 6, "layer_types": (["hybrid_sliding"] * 2 + ["hybrid"]) * 2,
+        "unpadded_vocab_size": 32, "n_layers_per_attn_res_block": 2, "loop_gate_rank": 4,
+        "loop_layer_index_start": 2, "loop_layer_index_end": 4, "loop_num_passes": 3,
+        "conv_kernel_size": 4,
+    },
+    "sarvam_mla": LATENT,
+    "sarvam_moe": PLAIN | MOE,
+    "axk2": INDEXED,
+    "apertus1p5_text": PLAIN,
+    "dory": PLAIN | MOE | {
+        "num_hidden_layers": 5, "n_input_layers": 1, "n_recurrent_layers": 2,
+        "n_recurrent_loops": 3, "n_output_layers": 2, "layer_types": ["full_attention"] * 5,
+        "recurrent_kv_cache_mode": "per_loop",
+    },
 }  # fmt: skip
 
 
