@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -116,9 +117,9 @@ class Published:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """Its config.json, or what one would say of the layer that the engine runs."""
+        """Its config.json, or what one would say of the layer that the engine runs; a copy."""
         if "config" in self.row:
-            return self.row["config"] | dict.fromkeys(self.row.get("nulls", ()))
+            return deepcopy(self.row["config"]) | dict.fromkeys(self.row.get("nulls", ()))
         sizes = self.row.get("grouped") or self.row.get("latent") or self.row["indexed"]
         return in_config({"n_kv_heads": sizes["n_heads"]} | sizes | self.row.get("options", {}))
 

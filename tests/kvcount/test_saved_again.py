@@ -1,6 +1,7 @@
 """Configurations as transformers fills them in and saves them again: every count stays the same."""
 
 import re
+from copy import deepcopy
 
 import pytest
 from huggingface_hub.errors import StrictDataclassError
@@ -27,8 +28,8 @@ LOADED = [
 
 
 def saved(model_type: str, config: dict) -> dict:
-    """Return a configuration as its class loads and saves it."""
-    own = {key: value for key, value in config.items() if key != "model_type"}
+    """Return a configuration as its class loads (some change what they are given) and saves it."""
+    own = deepcopy({key: value for key, value in config.items() if key != "model_type"})
     kind = CONFIG_MAPPING[model_type]
     if "text_config" in kind.sub_configs:
         own = {"text_config": own}
