@@ -19,6 +19,7 @@ HARMLESS = re.compile(  # of any type: numbers, biases, experts, query heads, th
     r"|^use_bidirectional_attention$|^shared_(intermediate_size|moe_mode)$"
     r"|^(swa_)?num_(sliding_)?attention_heads(_per_layer)?$"
 )
+RUNS_AGAIN = re.compile(r"loop|recurrent")  # of an object, all of whose keys say which layers do
 SWITCHES = {  # a key that is false -> keys that then say nothing
     "use_sliding_window": ("sliding_window", "sliding_window_size", "max_window_layers"),
     "use_mla": ("kv_lora_rank", "v_head_dim", "qk_nope_head_dim"),
@@ -72,13 +73,16 @@ def refuse_unasked(keys: Keys, row: Mapping[str, Any], layer: int) -> None:
         raise UncountedError("unknown_keys", keys=some(named), model_type=keys.model_type)
 
 
-def smelling(config: Mapping[str, Any], at: str = "") -> Iterator[str]:
+def smelling(
+    config: Mapping[str, Any], at: str = "", smells: re.Pattern[str] = SMELLS
+) -> Iterator[str]:
     """Yield the keys that may change a cache, those of objects with such a name among them."""
     for key, value in config.items():
-        if value is None or not SMELLS.search(str(key)) or HARMLESS.search(str(key)):
+        if value is None or not smells.search(str(key)) or HARMLESS.search(str(key)):
             continue
         if isinstance(value, Mapping):
-            yield from smelling(value, f"{at}{key}.")
+            every = re.compile("") if RUNS_AGAIN.search(str(key)) else SMELLS
+            yield from smelling(value, f"{at}{key}.", every)
         else:
             yield f"{at}{key}"
 

@@ -146,6 +146,18 @@ def test_minimax_m3_with_the_keys_that_keep_nothing():
     assert read(published).layers == stored.model().layers
 
 
+def test_other_published_keys_that_keep_nothing():
+    """Nemotron 3 Super says which layers predict, Kimi K3 how layers mix what earlier ones gave."""
+    for name, more in (
+        ("nemotron-3-super-120b-a12b", {"mtp_hybrid_override_pattern": "*E"}),
+        ("kimi-k3", {"attn_res_block_size": 12}),
+    ):
+        stored = MODELS[name]
+        assert read({**stored.config, **more}).layers == stored.model().layers
+    with pytest.raises(UncountedError, match="mtp_hybrid_override_pattern"):
+        read({**MODELS["nemotron-3-super-120b-a12b"].config, "mtp_hybrid_override_pattern": "**"})
+
+
 def test_a_skipped_attention_keeps_nothing():
     skips = LLAMA | {"per_layer_config": {3: {"skip": ["attention"]}, 4: {"skip": ["mlp"]}}}
     layers = read(skips).layers
@@ -199,6 +211,12 @@ def test_keys_that_contradict_are_named_with_both_values(config: dict, named: st
 def test_keys_of_loops_and_layers_are_not_passed_over(key: str):
     with pytest.raises(UncountedError, match=key):
         read(LLAMA | {key: 2})
+
+
+def test_an_unknown_key_of_a_table_of_loops_is_named():
+    table = INKLING_2_MINI["text_config"] | {"loop_config": LOOP | {"skips": [7]}}
+    with pytest.raises(UncountedError, match=r"loop_config\.skips"):
+        read(INKLING_2_MINI | {"text_config": table})
 
 
 def test_loops_that_do_not_add_up_are_refused():
