@@ -6,46 +6,20 @@ model's file has, half characters.
 """
 
 import json
-import math
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import accumulate
 from typing import Any
 
-from kvcount import checks
 from kvcount.files.errors import CheckpointError
 from kvcount.files.folder import CONFIG, MOST_CONFIG_BYTES, Files
 from kvcount.files.other_kinds import check_kind
-from kvcount.refusals import linked
 
 MOST_VALUES = 4_000_000  # ten a tensor, of the most tensors that a checkpoint may have
 MOST_DEPTH = 32
 BESIDE = "hf_quant_config.json"  # the types that ModelOpt has chosen
-TEXT = ("text_config", "llm_config", "language_config", "thinker_config")  # of language models
-SIZES = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32}
-LEFT_OUT = {  # by files that transformers wrote inside another: sizes of its class, by model_type
-    "llama": SIZES,
-    "mistral": SIZES | {"num_key_value_heads": 8},
-    "qwen2": SIZES | {"num_key_value_heads": 32},
-}
-OF_CLASS = {  # what the class of a type takes for a key that a file leaves out; null is none
-    "cohere2_moe": {"head_dim": 128},
-    "cwm": {"head_dim": 128},
-    "ernie4_5": {"head_dim": 128},
-    "gemma4_text": {"head_dim": 256},
-    "internlm3": {"head_dim": 128, "num_key_value_heads": 2},
-    "mellum": {"head_dim": 128},
-    "mimo_v2_flash": {"head_dim": 192},
-    "ministral3": {"head_dim": 128},
-    "mistral": {"sliding_window": 4096},
-    "muse_spark_text": {"head_dim": 64},
-    "solar_open": {"head_dim": 128},
-    "stablelm": {"num_key_value_heads": 32},
-    "step3p5": {"head_dim": 128},
-    "step3p7": {"head_dim": 128},
-}
 STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 STEPS = {"{": 1, "[": 1, "}": -1, "]": -1}
@@ -107,62 +81,6 @@ def _with_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return names
 
 
-def text_of(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the part that describes the language model, the innermost; all of a plain one.
-
-    Where it does not say its model_type it has that of the whole; what it leaves out is what its
-    class takes for it.
-    """
-    inner = next((config[key] for key in TEXT if isinstance(config.get(key), Mapping)), None)
-    if inner is None:
-        filled = OF_CLASS.get(str(config.get("model_type")), {})
-        return {**filled, **config} if filled else config
-    own = inner.get("model_type")
-    left_out = LEFT_OUT.get(str(own), {})
-    return text_of({**left_out, **inner, "model_type": own or config.get("model_type")})
-
-
-def value_of(config: Mapping[str, Any], sources: list[Any]) -> Any:
-    """Return the first of `sources` that config.json has, as data/model_types.toml writes them.
-
-    Raises:
-        CheckpointError: it has none.
-    """
-    asked = []
-    for source in sources:
-        match source:
-            case {"if": key, "then": then, **other}:
-                if entry(config, key):
-                    return value_of(config, [then])
-                if "else" in other and entry(config, key) is not None:
-                    return value_of(config, [other["else"]])
-                asked += [key] * ("else" in other)
-            case {"value": value}:
-                return value
-            case {"unset": _}:
-                return None
-            case {"ratio": keys, **options}:
-                return _ratio(config, keys, options.get("power", 1))
-            case str():
-                key = source.removesuffix("?")
-                found = entry(config, key)
-                if found is not None or (key in config and key != source):
-                    return found
-                asked.append(key)
-            case _:
-                return source
-    raise CheckpointError("no_key", keys=linked("nor", *asked))
-
-
-def checked(check: Callable[..., None], name: str, value: Any, **bounds: int) -> Any:
-    """Return a value of config.json that passes a check of `checks`; else CheckpointError."""
-    try:
-        check(name, value, **bounds)
-    except ValueError as error:
-        raise CheckpointError("at", where=CONFIG, reason=error) from error
-    return value
-
-
 def entry(config: Mapping[str, Any], key: str) -> Any:
     """Return what stands under a key, or under "table.key" in a table; None without it."""
     name, _, inner = key.partition(".")
@@ -170,13 +88,3 @@ def entry(config: Mapping[str, Any], key: str) -> Any:
     if not inner:
         return found
     return found.get(inner) if isinstance(found, Mapping) else None
-
-
-def _ratio(config: Mapping[str, Any], keys: list[str], power: float) -> float:
-    numbers = [checked(checks.positive, key, value_of(config, [key])) for key in keys]
-    over, under = numbers[0], math.prod(numbers[1:])
-    if power != 1:
-        return (over / under) ** power
-    if over % under:
-        raise CheckpointError("ratio", key=keys[0], over=over, of=keys[1:])
-    return over // under

@@ -120,7 +120,7 @@ def falcon(keys: Keys, layer: int) -> Layer:
     """One KV head in the first generation, `num_kv_heads` in the second, else every head."""
     if keys.flag("new_decoder_architecture", False):
         own = {"num_key_value_heads": keys.whole("num_kv_heads")}
-    elif keys.flag("multi_query", True):
+    elif keys.flag("multi_query", False):
         own = {"num_key_value_heads": 1}
     else:
         return every_head(keys, layer)

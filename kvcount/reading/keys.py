@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kvcount import checks
-from kvcount.files.config_json import text_of
+from kvcount.reading.model_types import text_of
 from kvcount.refusals import RefusedError
 
 MOST = 2**24  # of any width or window
@@ -56,7 +56,7 @@ class Keys:
     Args:
         config: of the language model.
         names: what this model_type calls a key, where it has a name of its own.
-        defaults: values that published files of this model_type leave out.
+        defaults: values of keys that are missing or null.
         own: values that a layer has instead.
         asked: the keys that have been asked for, by their names in the file.
         layer: what per_layer_config has for the layer, by the file's names.
@@ -168,18 +168,6 @@ class Keys:
             given = {"given": len(listed), "wanted": self.n_layers}
             raise UncountedError("list_length", key=self.name(name), **given)
         return listed[layer]
-
-    @classmethod
-    def of(cls, config: Mapping[str, Any], row: Mapping[str, Any]) -> "Keys":
-        """Return the keys of a language model as its row of model_types.toml has them.
-
-        A list says how many layers it has entries for.
-        """
-        same = {name: config.get(other) for name, other in row.get("defaults_of", {}).items()}
-        lists = (config.get(name) for name in row.get("counted_by", ()))
-        n_layers = next((len(one) for one in lists if isinstance(one, list | str)), None)
-        defaults = row.get("defaults", {}) | same | {"num_hidden_layers": n_layers}
-        return cls(config, row.get("names"), defaults)
 
     @property
     def n_layers(self) -> int:

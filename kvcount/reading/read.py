@@ -82,10 +82,10 @@ def read(config: Mapping[str, Any]) -> Model:
     row = row_of(found["model_type"])
     if row is None:
         raise _unknown(found)
-    keys = Keys.of(found, row)
+    keys = Keys(found, row.get("names"))
     if found.get("use_mla") is False:
         keys = keys.having(**dict.fromkeys(LATENT))
-    weights = Keys(found, row.get("names"), row.get("defaults"))  # what it asks for is not known
+    weights = Keys(found, row.get("names"))  # what it asks for is not known
     for name in row.get("needs", ()):
         keys.need(name)
     kinds = schedule.kinds(keys, row)

@@ -13,13 +13,13 @@ from torch import Tensor
 from torch.nn.functional import layer_norm
 
 from kvcount import checks
-from kvcount.files.config_json import checked, value_of
 from kvcount.files.errors import CheckpointError
 from mla_engine.checkpoints import fp8
 from mla_engine.checkpoints.checkpoint import Checkpoint, Progress
 from mla_engine.checkpoints.convert import PREFIXES, check_finite
 from mla_engine.checkpoints.families import Family, family_of
 from mla_engine.checkpoints.safetensors_file import FULL, TensorEntry
+from mla_engine.checkpoints.sources import checked, value_of
 from mla_engine.ops import rms_norm
 
 
@@ -97,7 +97,7 @@ class Inputs:
 
     def _number(self, column: str) -> float:
         """Return config.json's number for a column of the table; CheckpointError if it is none."""
-        value = value_of(self.config, self.family.row[column])
+        value = value_of(self.family.keys(self.config), self.family.row[column])
         return float(checked(checks.positive, column, value))
 
     def normed(self, x: Tensor, layer: int) -> Tensor:

@@ -12,16 +12,17 @@ from types import MappingProxyType
 from typing import Any
 
 from kvcount import checks
-from kvcount.files.config_json import entry, text_of, value_of
+from kvcount.files.config_json import entry
 from kvcount.files.errors import CheckpointError
 from kvcount.reading import latents, per_layer, pooled, schedule
 from kvcount.reading.keys import Keys, UncountedError
-from kvcount.reading.model_types import run_rows
+from kvcount.reading.model_types import run_rows, text_of
 from kvcount.refusals import Phrase, either
 from kvcount.tables import read_table
 from mla_engine import mechanisms
 from mla_engine.checkpoints.rotation import CONTEXT, ROPE_TABLES, rope_config, rope_entries
 from mla_engine.checkpoints.rotation_of_kind import with_rotation_of_kind
+from mla_engine.checkpoints.sources import value_of
 from mla_engine.config import AttentionConfig
 
 MOST_LAYERS = 1024  # Llama-3.1-405B has 126
@@ -55,7 +56,7 @@ class Family:
 
     def keys(self, config: Mapping[str, Any]) -> Keys:
         """Return the keys of a config.json by the names that the counter gives them."""
-        return Keys.of(config, self.reading)
+        return Keys(config, self.reading.get("names"))
 
     def of_kind(self, kind: str) -> "Family":
         """Return the family as layers of a kind have it: linear ones of a hybrid have others.
@@ -130,15 +131,15 @@ _SPELLED = {name: family for family in FAMILIES.values() for name in family.spel
 
 
 def family_of(config: Mapping[str, Any]) -> tuple[Family, dict[str, Any]]:
-    """Return the family, and the part of config.json that speaks of text.
+    """Return the family, and the part of config.json that speaks of text, with what it leaves out.
 
     Raises:
         CheckpointError: a model_type that is not in the table.
     """
-    for part in (text_of(config), config):
-        name = part.get("model_type")
-        if isinstance(name, str) and name in _SPELLED:
-            return _SPELLED[name], dict(part)
+    found = text_of(config)
+    name = found.get("model_type")
+    if isinstance(name, str) and name in _SPELLED:
+        return _SPELLED[name], dict(found)
     raise CheckpointError(
         "family",
         model_type=config.get("model_type"),
@@ -173,6 +174,8 @@ class Attentions:
         keys = self._family.keys(self._config)
         with self._family.refusing():
             keys.whole("num_hidden_layers", most=MOST_LAYERS)
+            for name in self._family.reading.get("needs", ()):
+                keys.need(name)
             self._kinds = schedule.kinds(keys, self._family.reading)
             self._own = per_layer.told(keys)
 
@@ -192,7 +195,7 @@ class Attentions:
         _check_only(family, config)
         fields = row["fields"] | row["layers"][kind]
         with family.refusing():
-            values = {name: value_of(config, sources) for name, sources in fields.items()}
+            values = {name: value_of(keys, sources) for name, sources in fields.items()}
             if kind in pooled.RATES:
                 values["pooling"] = pooled.entry_tokens(keys, kind)
             if "index_pairing" in row:
@@ -240,25 +243,26 @@ def _rotation(
     if "rope_else" in row and not any(config.get(name) for name in ROPE_TABLES):
         config["rope_parameters"] = row["rope_else"]
     width = values.get("d_rope", values.get("d_head"))
-    whole = sum(value_of(config, [key]) for key in row.get("rotary_of", ())) or width
+    keys = family.keys(config)
+    whole = sum(value_of(keys, [key]) for key in row.get("rotary_of", ())) or width
     checks.whole("width", whole, least=0)  # before anything is multiplied by it
     part = {}
     if "rotary_part" in row:
-        share = value_of(config, row["rotary_part"])
+        share = value_of(keys, row["rotary_part"])
         checks.positive("partial_rotary_factor", share)
         width = int(share * whole)
         part = {"d_rotated": width} if width != whole else {}
     rope = rope_config(
         config,
         theta=row["theta"],
-        interleaved=value_of(config, row["interleaved"]),
+        interleaved=value_of(keys, row["interleaved"]),
         latent=family.is_latent,
         widths=(width, whole),
     )
     if not extra.get("llama_4_scaling_beta"):
         return {"rope": rope} | part
     # from there on queries are multiplied by 1 + beta ln(1 + floor(position / limit))
-    limit = rope_entries(config).get(CONTEXT) or value_of(config, ["max_position_embeddings"])
+    limit = rope_entries(config).get(CONTEXT) or value_of(keys, ["max_position_embeddings"])
     return {"rope": rope, "position_limit": limit}
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kvcount.files.config_json import text_of
 from kvcount.files.errors import CheckpointError
+from kvcount.reading.model_types import text_of
 from mla_engine.checkpoints.safetensors_file import FULL, TensorEntry
 
 BLOCK = 128

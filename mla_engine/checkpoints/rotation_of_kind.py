@@ -7,9 +7,10 @@ pooled. Files of both name the rotations in two ways.
 from collections.abc import Mapping
 from typing import Any
 
-from kvcount.files.config_json import value_of
 from kvcount.files.errors import CheckpointError
+from kvcount.reading.keys import Keys
 from mla_engine.checkpoints.rotation import ROPE_TABLES, rope_tables
+from mla_engine.checkpoints.sources import value_of
 
 Entries = Mapping[str, Any]
 
@@ -63,8 +64,8 @@ def _of_entries(row: Entries, config: Entries, kind: str) -> Entries:
     if "main" in table and "compress" in table:
         return table["main" if plain else "compress"]
     if plain:
-        return {"rope_theta": value_of(config, ["rope_theta"])}
-    theta = value_of(config, ["compress_rope_theta", row["rope_of_entries"]])
+        return {"rope_theta": value_of(Keys(config), ["rope_theta"])}
+    theta = value_of(Keys(config), ["compress_rope_theta", row["rope_of_entries"]])
     own = dict(table) | {"rope_theta": theta}
     if "yarn" in (own.get("rope_type"), own.get("type")):
         own.setdefault("attention_factor", 1.0)

@@ -16,7 +16,6 @@ from pathlib import Path
 from torch import Tensor, einsum, nn
 
 from kvcount import checks
-from kvcount.files.config_json import checked, value_of
 from kvcount.files.errors import CheckpointError
 from kvcount.lazy import LazyModule
 from kvcount.refusals import Phrase
@@ -27,6 +26,7 @@ from mla_engine.checkpoints.convert import check_finite
 from mla_engine.checkpoints.embedding import Inputs, check_dtypes
 from mla_engine.checkpoints.families import Attentions, attention_config
 from mla_engine.checkpoints.load import describe, load_attention
+from mla_engine.checkpoints.sources import checked, value_of
 from mla_engine.checkpoints.tokens import cut, tokenizer_of, vocabulary
 from mla_engine.language_model.config import ModelConfig
 from mla_engine.language_model.model import LanguageModel
@@ -147,13 +147,14 @@ def _check_family(inputs: Inputs) -> None:
 
 def _config(inputs: Inputs) -> RealConfig:
     """Return the sizes that config.json says, and the tokenizer of the folder."""
+    keys = inputs.family.keys(inputs.config)
 
     def whole(key: str) -> int:
-        return checked(checks.whole, key, value_of(inputs.config, [key]))
+        return checked(checks.whole, key, value_of(keys, [key]))
 
     tokenizer = tokenizer_of(inputs.checkpoint)
     [table] = inputs.checkpoint.entries([inputs.tables[0]]).values()
-    eps = value_of(inputs.config, inputs.family.row["input_norm_eps"])
+    eps = value_of(keys, inputs.family.row["input_norm_eps"])
     return RealConfig(
         words=vocabulary(tokenizer, table.shape[0]),
         attention=attention_config(inputs.checkpoint.config, 0),

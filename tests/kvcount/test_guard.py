@@ -6,8 +6,7 @@ import pytest
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from kvcount import UncountedError, read
-from kvcount.files.config_json import TEXT
-from kvcount.reading.model_types import MODEL_TYPES
+from kvcount.reading.model_types import MODEL_TYPES, TEXT
 from kvcount.tests.published import LLAMA_3_70B
 from kvcount.tests.test_published import per_token
 

@@ -8,7 +8,7 @@ from huggingface_hub.errors import StrictDataclassError
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from kvcount import MODELS, UncountedError, read
-from kvcount.files.config_json import TEXT
+from kvcount.reading.model_types import TEXT
 from kvcount.refusals import RefusedError
 from tests.kvcount.test_guard import MISSING, OF_CLASSES
 from tests.sampling import some
