@@ -23,7 +23,9 @@ class Part:
         numbers: of one row, over all heads.
         growth: when there is a row, a key of GROWTHS, with its `length` in tokens.
         heads: into how many pieces tensor parallelism can cut a row; 1 is copied to every GPU.
-        read_rows: rows that one new token reads at most, None for all.
+        read_rows: rows that one new token reads at most, None for all; none of a buffer, but all
+            of it by the token that completes its block.
+        own_block: tokens of a block; a token reads those of its own, unfinished one beside them.
         stored: False where another layer keeps the rows, and this one reads them.
     """
 
@@ -33,6 +35,7 @@ class Part:
     length: int = 1
     heads: int = 1
     read_rows: int | None = None
+    own_block: int = 1
     stored: bool = True
 
     def rows(self, context: int) -> int:
@@ -45,10 +48,21 @@ class Part:
             return min(context, self.length - 1)
         return self.rows(context)
 
-    def rows_read(self, context: int, queries: int = 1) -> int:
-        """Return the rows that so many tokens after `context` others read; each chooses its own."""
+    def rows_read(self, context: int, queries: int = 1, new: int = 1) -> int:
+        """Return the rows of `context` tokens that queries read; each chooses its own.
+
+        Args:
+            context: tokens that are there.
+            queries: tokens that read.
+            new: how many of them are added to those that are there.
+        """
         rows = self.rows(context)
-        return rows if self.read_rows is None else min(rows, queries * self.read_rows)
+        if self.name == "buffer":
+            return rows if (context + new) // self.length > context // self.length else 0
+        if self.read_rows is None:
+            return rows
+        own = context % self.own_block if (context + min(new, 1)) % self.own_block else 0
+        return min(rows, queries * self.read_rows + own)
 
     def rows_written(self, context: int, new: int) -> int:
         """Return the rows that so many tokens write after `context` others."""

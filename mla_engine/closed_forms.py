@@ -157,9 +157,6 @@ class Costs:
         kv_heads: (config, heads) -> the KV heads that these use, where each has not its own.
         up_projected: (config, form, cache, heads, sizes) -> numbers of keys and values that a call
             makes of a sequence's latents.
-        read: (config, cache, heads, sizes) -> numbers of a sequence that a call reads of what its
-            cache held before, where the parts do not say all of it.
-        stored: as `read`, what it writes of its cache.
         parts: (config, tokens, bytes of a number) -> what a sequence of so many tokens keeps, where
             a token does not just add its own.
         steady: config -> tokens from which on the work changes by as much with each so many more.
@@ -178,8 +175,6 @@ class Costs:
     products: Callable[[AttentionConfig, str, str, Heads, Sizes], Shapes]
     kv_heads: Callable[[AttentionConfig, Heads], Heads] = lambda _config, heads: tuple(heads)
     up_projected: Callable[[AttentionConfig, str, str, Heads, Sizes], int] = lambda *_: 0
-    read: Callable[[AttentionConfig, str, Heads, Sizes], int] | None = None
-    stored: Callable[[AttentionConfig, str, Heads, Sizes], int] | None = None
     parts: Callable[[AttentionConfig, int, float], tuple[KeptPart, ...]] | None = None
     steady: Callable[[AttentionConfig], tuple[int, int]] = lambda _config: (1, 1)
     with_every_key: Callable[[AttentionConfig], AttentionConfig] = lambda config: config

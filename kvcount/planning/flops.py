@@ -20,7 +20,7 @@ TWICE = 2  # a row that is read as key and as value
 def step_flops(model: Model, context: int) -> int:
     """Return FLOPs of the token after `context` others, 2 x products x rows; MLA is absorbed."""
     return 2 * sum(
-        n * _products(model, layer, part) * part.rows_read(context + 1)
+        n * _products(model, layer, part) * part.rows_read(context + 1, new=0)
         for layer, n in model.groups.items()
         for part in layer.parts
     )
@@ -59,7 +59,8 @@ def rows_of_prompt(part: Part, tokens: int) -> int:
     """Rows that the tokens of a prompt read of a part, over them all: rows_read(1) + ... ."""
     most = part.read_rows
     if part.growth == "grows":
-        return _sum_of_groups(tokens, part.length, most)
+        own = _sum_of_rests(tokens, part.own_block) - _sum_of_rests(most or 0, part.own_block)
+        return _sum_of_groups(tokens, part.length, most) + (own if tokens > (most or 0) else 0)
     if part.growth == "window":
         return _sum_of_groups(tokens, 1, part.length if most is None else min(part.length, most))
     return 0  # buffers wait, states are no rows of attention
@@ -71,6 +72,12 @@ def _sum_of_groups(tokens: int, length: int, most: int | None) -> int:
     groups, rest = divmod(growing, length)
     complete = length * (groups * (groups - 1) // 2) + groups * (rest + 1)
     return complete + (tokens - growing) * (most or 0)
+
+
+def _sum_of_rests(tokens: int, block: int) -> int:
+    """Return the sum of n % block over n from 1 to `tokens`."""
+    blocks, rest = divmod(tokens, block)
+    return blocks * (block * (block - 1) // 2) + rest * (rest + 1) // 2
 
 
 def latent_widths(model: Model) -> tuple[int, int] | None:

@@ -54,7 +54,9 @@ def indexed(keys: Keys, layer: int) -> Layer:
     """DSA: MLA that reads the top k tokens, chosen by index keys or as the layer before chose."""
     if not keys.flag("use_dsa", True):
         return latent(keys, layer)
-    chosen = latent_parts(keys, read_rows=keys.whole("index_topk"))
+    topk, pooling = keys.whole("index_topk"), keys.whole_or("index_kpool", 1)
+    checks.multiple("index_topk", topk, "index_kpool", pooling)
+    chosen = latent_parts(keys, read_rows=topk, own_block=pooling)
     if not chooses(keys, layer):
         return Layer("shared_choice", chosen)
     return Layer("indexed", (*chosen, *_index(keys)))

@@ -174,10 +174,10 @@ def _moved_bytes(
     config: AttentionConfig, cache: str, heads: tuple[int, ...], sizes: Sizes, dtype_bytes: float
 ) -> tuple[float, float]:
     """Return what a call reads of one sequence's cache, and what it writes into it."""
-    closed, layer = mechanisms.of(config).costs, kept(config, cache, heads)
+    layer = kept(config, cache, heads)
     held, new = sizes.keys - sizes.new, sizes.new
     read = sum(
-        part.numbers * width(part, dtype_bytes) * part.rows_read(held, sizes.queries)
+        part.numbers * width(part, dtype_bytes) * part.rows_read(held, sizes.queries, new)
         for part in layer.parts
         if held
     )
@@ -186,10 +186,6 @@ def _moved_bytes(
         for part in layer.parts
         if part.stored and new
     )
-    if closed.read:
-        read = closed.read(config, cache, heads, sizes) * dtype_bytes
-    if closed.stored:
-        written = closed.stored(config, cache, heads, sizes) * dtype_bytes
     return read, written
 
 

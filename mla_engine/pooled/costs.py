@@ -49,11 +49,6 @@ def weights(config: PooledConfig, heads: Heads) -> dict[str, int]:
     return sizes
 
 
-def entry_elements(config: PooledConfig) -> int:
-    """Count the numbers of an entry: key and value in one, and its index key."""
-    return config.d_head + (config.d_index or 0)
-
-
 def kept(config: PooledConfig, _cache: str, _heads: Heads) -> Layer:
     """Return the window, the entries with their index keys, and what waits to be pooled."""
     c = config
@@ -77,32 +72,6 @@ def written(config: PooledConfig) -> str:
 def entries(config: PooledConfig, tokens: int) -> int:
     """Return the number of entries of so many tokens."""
     return tokens // config.pooling if config.pooling else 0
-
-
-def read(config: PooledConfig, _cache: str, _heads: Heads, sizes: Sizes) -> int:
-    """Count what is read of `sizes.keys - sizes.new` cached tokens: window, index keys, entries.
-
-    A call that fills a block reads what waited for that, too.
-    """
-    before, every = sizes.keys - sizes.new, entries(config, sizes.keys - sizes.new)
-    there = {kind: row.numbers for kind, row in kept_rows(config, before, 1).items()}
-    chosen = min(every, sizes.queries * (config.index_topk or every)) * config.d_head
-    fills = entries(config, sizes.keys) > every
-    waiting = there.get("waiting", 0) if fills else 0
-    return there["window"] + there.get("index", 0) + chosen + waiting
-
-
-def stored(config: PooledConfig, _cache: str, _heads: Heads, sizes: Sizes) -> int:
-    """Count the numbers that a call writes: its part of the window, new entries, waiting tokens."""
-    before, full = sizes.keys - sizes.new, entries(config, sizes.keys)
-    filled = full - entries(config, before)
-    window = min(sizes.new, config.window) * config.d_head
-    if not config.pooling:
-        return window
-    waiting = min(sizes.new, sizes.keys - full * config.pooling)
-    width = entry_elements(config)
-    ahead = 2 * config.pooling * width if config.overlap and filled else 0
-    return window + filled * width + 2 * waiting * config.n_series * width + ahead
 
 
 def products(config: PooledConfig, _form: str, _cache: str, heads: Heads, sizes: Sizes) -> Shapes:
@@ -193,8 +162,6 @@ COSTS = Costs(
     kept=kept,
     written=written,
     products=products,
-    read=read,
-    stored=stored,
     parts=parts,
     steady=steady,
     with_every_key=with_every_key,

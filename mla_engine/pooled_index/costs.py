@@ -44,7 +44,9 @@ def index_elements(config: PooledIndexConfig) -> float:
 
 def kept(config: PooledIndexConfig, _cache: str, _heads: Heads) -> Layer:
     """Return c + r, of which few are read, and an index key for every block of tokens."""
-    rows_of_tokens = layers.latent(config.d_latent_kv, config.d_rope, read_rows=config.index_topk)
+    rows_of_tokens = layers.latent(
+        config.d_latent_kv, config.d_rope, read_rows=config.index_topk, own_block=config.pooling
+    )
     if config.index_shared:
         return Layer("shared_choice", rows_of_tokens)
     return Layer("indexed", (*rows_of_tokens, *layers.index(config.d_index, config.pooling)))
@@ -66,29 +68,6 @@ def attended(config: PooledIndexConfig, keys: int) -> int:
     if keys < config.index_topk + config.pooling:
         return keys
     return config.index_topk + keys % config.pooling
-
-
-def read(config: PooledIndexConfig, _cache: str, _heads: Heads, sizes: Sizes) -> int:
-    """Count what is read of `sizes.keys - sizes.new` cached tokens: index keys, chosen latents.
-
-    A call that fills a block reads what waited for that, too.
-    """
-    before, m = sizes.keys - sizes.new, config.pooling
-    own = before % m if (before + min(sizes.new, 1)) % m else 0
-    latents = min(before, sizes.queries * config.index_topk + own)
-    there = {kind: row.numbers for kind, row in kept_rows(config, before, 1).items()}
-    of_tokens = latent.latent_elements(config) * latents
-    fills = sizes.keys // m > before // m
-    return of_tokens + there.get("index", 0) + (there.get("waiting", 0) if fills else 0)
-
-
-def stored(config: PooledIndexConfig, _cache: str, _heads: Heads, sizes: Sizes) -> int:
-    """Count the numbers that a call writes: its latents, keys of new blocks, waiting tokens."""
-    before, m, x = sizes.keys - sizes.new, config.pooling, indexed.index_elements(config)
-    of_tokens = latent.latent_elements(config) * sizes.new
-    filled = sizes.keys // m - before // m
-    waiting = min(sizes.new, sizes.keys % m)
-    return of_tokens + filled * x + 2 * waiting * x
 
 
 def products(
@@ -188,8 +167,6 @@ COSTS = Costs(
     written=written,
     products=products,
     up_projected=up_projected,
-    read=read,
-    stored=stored,
     parts=parts,
     steady=steady,
     with_every_key=with_every_key,

@@ -143,10 +143,11 @@ def test_pooled_entries_are_key_and_value_at_once():
 def test_rows_of_a_prompt_are_those_of_its_tokens(config: dict):
     parts = {part for layer in read(config).groups for part in layer.parts}
     cut = {replace(part, length=5, read_rows=most) for part in parts for most in (None, 3)}
-    for part in parts | cut:
+    own = {replace(part, read_rows=8, own_block=4) for part in parts if part.growth == "grows"}
+    for part in parts | cut | {one for one in own if one.length == 1}:
         attended = part.growth in ("grows", "window")
-        for tokens in (1, 4, 5, 24, 131, 600):
-            each = (part.rows_read(n) for n in range(1, tokens + 1))
+        for tokens in (1, 4, 5, 8, 9, 24, 131, 600):
+            each = (part.rows_read(n, new=0) for n in range(1, tokens + 1))
             assert rows_of_prompt(part, tokens) == (sum(each) if attended else 0)
 
 

@@ -93,18 +93,23 @@ def _give(name: str, data: bytes, take: Take) -> None:
     st.rerun()
 
 
-def ask(name: str, pasted: str) -> None:
-    """Ask for a model that is only counted: for its name, or its file.
+def ask(name: str, pasted: str, *, text: bool = True) -> None:
+    """Ask for a model that is only counted: for its name, its file, or the text of that.
 
     A link keeps the name; it has no room for files and texts.
 
     Args:
         name: the setting that holds the name.
-        pasted: the key of the text in the session (`paste`); the file's is made of it.
+        pasted: the key of the text in the session; the file's is made of it.
+        text: whether to draw the box for the text; the page may have its own (`paste`).
     """
+    if server().recorded:
+        return
     label, hint = t("counted_model.name"), t("counted_model.hint")
     control(name, widget="text_input", label=label, placeholder=COUNTED, help=hint)
     upload(t("own_model.file"), _file(pasted))
+    if text:
+        paste(pasted, t("own_model.text"))
 
 
 def paste(key: str, label: str, **said: str) -> str:

@@ -38,7 +38,7 @@ def section(view: View) -> None:
         answer = st.container()
         said = {"help": t("kv_cache.own_box_help"), "placeholder": engine_log.EXAMPLE}
         own_model.paste(PASTED, t("kv_cache.own_box"), **said)
-        own_model.ask("kv_own", PASTED)
+        own_model.ask("kv_own", PASTED, text=False)
         with answer, prose.refusals():
             _answer(view)
 

@@ -28,9 +28,7 @@ def more(*, opened: bool) -> None:
     """Draw what some choose: another model, one of their own, what is not in its config.json."""
     with st.expander(t("planner.more"), expanded=opened):
         control("plan_beside")
-        if not server().recorded:
-            own_model.ask("plan_own", PASTED)
-            own_model.paste(PASTED, t("own_model.text"))
+        own_model.ask("plan_own", PASTED)
         columns = st.columns(3, vertical_alignment="bottom")
         for column, name in zip(columns, ("parameters", "active", "overhead"), strict=True):
             with column:
