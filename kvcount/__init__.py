@@ -5,8 +5,9 @@ context can grow, `Plan` what they can serve at best, `MODELS` the published mod
 are imported on first use.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kvcount.lazy import public_names
 
 if TYPE_CHECKING:
     from kvcount.counting import (
@@ -49,13 +50,7 @@ _HOME = {
     "storage": "dtypes",
 }
 __all__ = list(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name from its module when it is first asked for."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__ = public_names(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

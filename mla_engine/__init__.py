@@ -3,10 +3,10 @@
 Names are imported on first use, so that what needs no torch is there without it.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kvcount import refusals
+from kvcount.lazy import public_names
 
 if TYPE_CHECKING:
     from mla_engine import checkpoints, costs, mechanisms
@@ -61,15 +61,7 @@ _HOME = {
 }
 _PACKAGES = ("checkpoints", "costs", "mechanisms")
 __all__ = [*_HOME, *_PACKAGES]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name from its module when it is first asked for."""
-    if name in _PACKAGES:
-        return import_module(f"{__name__}.{name}")
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__ = public_names(__name__, _HOME, _PACKAGES)
 
 
 def __dir__() -> list[str]:

@@ -4,10 +4,8 @@ Only config.json, the index, a few headers and the byte ranges of the wanted ten
 code of a repository runs and no pickle file is opened. Names are imported on first use.
 """
 
-from importlib import import_module
-from typing import Any
-
 from kvcount.files.errors import CheckpointError
+from kvcount.lazy import public_names
 
 _HOME = {
     "Checkpoint": "checkpoint",
@@ -28,10 +26,4 @@ _HOME = {
     "trace_module": "live_model",
 }
 __all__ = ["CheckpointError", *_HOME]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name from its module when it is first asked for."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__ = public_names(__name__, _HOME)
