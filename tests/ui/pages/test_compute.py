@@ -398,15 +398,23 @@ def test_a_latent_as_wide_as_keys_and_values_is_never_expanded(opened):
 
 @pytest.mark.parametrize(
     ("preset", "layers"),
-    [("llama-3-8b", 32), ("kimi-k3", PRESETS["kimi-k3"].n_caches), ("small", 1)],
+    [
+        ("llama-3-8b", 32),
+        ("kimi-k3", PRESETS["kimi-k3"].n_caches),
+        ("small", 1),
+        ("gemma-3-27b", 10),
+    ],
 )
 def test_all_layers_are_those_that_have_a_cache(opened, preset, layers):
     at = opened(PAGE, preset=preset)
     assert PRESETS["kimi-k3"].n_caches < PRESETS["kimi-k3"].n_layers
-    assert f"layers {layers}, batch" in of_page(at, "caption")[1]
+    said = of_page(at, "caption")[1]
+    assert f"layers {layers}, batch" in said
+    others = sum(n for _, n in PRESETS[preset].beside) if preset in PRESETS else 0
+    assert (f"The model's {others} layers of other kinds" in said) == bool(others)
     assumed = [m.value for m in at.markdown if "no MLA" in m.value]
     assert assumed == ["This model has no MLA: the latent is assumed in DeepSeek-V2's proportions, "
-                       "$d_c$ = 512 and $d_R$ = 64."] * (preset == "llama-3-8b")  # fmt: skip
+                       "$d_c$ = 512 and $d_R$ = 64."] * (layers in (32, 10))  # fmt: skip
 
 
 def test_a_sparse_model_has_a_latent_of_its_own(opened):

@@ -7,7 +7,7 @@ from kvcount.lazy import LazyModule
 from mla_engine import costs, figures
 from mla_engine.costs import Device
 from ui.pages.compute import after
-from ui.pages.compute.view import THIS, View, steps
+from ui.pages.compute.view import THIS, View, other_layers, steps
 from ui.parts import prose
 from ui.parts.charts import Drawing, show
 from ui.parts.measure import device_name
@@ -71,7 +71,7 @@ def question(view: View) -> Question | None:
 def counted(view: View) -> str:
     """Return what the numbers are of."""
     key = "counted_decode" if view.decoding else "counted_prefill"
-    return t(
+    said = t(
         f"compute.{key}",
         layers=count(view.layers),
         batch=count(view.chosen.batch),
@@ -79,6 +79,9 @@ def counted(view: View) -> str:
         queries=count(view.chosen.queries),
         width=shortest(view.device.dtype_bytes),
     )
+    if not (others := other_layers(view.model.preset)):
+        return said
+    return sentences([said, t("compute.counted_others", layers=count(others))])
 
 
 def source(view: View) -> str:

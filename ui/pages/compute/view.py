@@ -41,6 +41,11 @@ def layers(preset: str) -> int:
     return found.n_caches or found.n_layers
 
 
+def other_layers(preset: str) -> int:
+    """Count the attentions of another kind that a model has, as windows beside full attention."""
+    return 0 if preset == SMALL else sum(n for _, n in preset_of(published(preset)).beside)
+
+
 SETTINGS = {
     "cost_phase": Setting("decode", one_of("decode", "prefill"), "segmented_control"),
     "cost_ways": Setting("four", one_of("four", "all"), "segmented_control"),
