@@ -1,8 +1,7 @@
 """The command `kvcount`, also called `mla`.
 
 `kvcount cache` counts the cache of any published model, `kvcount plan` says what GPUs can serve at
-best, `kvcount explain` why vLLM or SGLang logs another number, `kvcount models` lists the stored
-ones.
+best, `kvcount explain` why an engine logs another number, `kvcount models` lists the stored ones.
 """
 
 import argparse
@@ -36,7 +35,7 @@ LOGGED: Mapping[str, tuple[str, str]] = {  # what a log says -> the option for i
     "length": ("--length", "tokens of the longest sequence, max_model_len"),
     "concurrency": ("--concurrency", "sequences of that length that fit"),
     "batched": ("--batched", "most tokens of a step, max_num_batched_tokens"),
-    "engine": ("--engine", "vllm or sglang"),
+    "engine": ("--engine", "vllm, sglang or llama.cpp"),
 }
 NAMES = "kvcount", "mla"
 REFUSED = 2  # the status with which a refusal ends
@@ -251,7 +250,7 @@ def _add_plan(commands: "argparse._SubParsersAction") -> None:
 
 
 def _add_explain(commands: "argparse._SubParsersAction") -> None:
-    said = "why vLLM or SGLang logs another number of tokens, term by term"
+    said = "why vLLM, SGLang or llama.cpp logs another number of tokens, term by term"
     one = commands.add_parser("explain", help=said, formatter_class=_Formatter)
     _add_source(one)
     one.add_argument("--log", help="a file with what the engine logged, - for standard input")

@@ -7,8 +7,9 @@ from functools import cache
 from typing import Any
 
 from kvcount.counting import number
+from kvcount.drawn import drawn
 from kvcount.dtypes import OF_FP8, TYPES, Storage, storage, written
-from kvcount.logs.blocks import FULL, of_kind
+from kvcount.logs.blocks import FULL, WINDOW, of_kind
 from kvcount.logs.engine_log import GIB, LLAMA, SGLANG, VLLM, Logged, Memory
 from kvcount.logs.reconcile import Reconciled, Request
 from kvcount.logs.terms import Term
@@ -158,7 +159,11 @@ def _notes(
         yield "step_taken", {"step": reconciled.batched}
     if other := _other(name, log):
         yield "other_model", {"given": other}
-    if log.engine not in (SGLANG, LLAMA) and reconciled.pool is None and (log.pipeline or 1) == 1:
+    own_pools = log.engine in (SGLANG, LLAMA)
+    kinds = {of_kind(layer) for layer in reconciled.model.groups} - {""}
+    if own_pools and WINDOW in kinds and log.window_tokens is None:
+        yield "windows_taken", {}
+    if None in kinds if own_pools else reconciled.pool is None and kinds != {FULL}:
         yield "groups_unknown", {}
     elif log.ranks > 1 and log.engine not in (SGLANG, LLAMA) and _more(reconciled):
         yield "least_rank", {}
@@ -215,7 +220,7 @@ def _other(name: str, log: Logged) -> str | None:
 
 def as_text(found: Mapping[str, Any]) -> str:
     """Return the figures as lines to be read."""
-    return "\n".join((*_head(found), *_lines(found), *_beside(found)))
+    return "\n".join((*_head(found), *_lines(found), *map(drawn, _beside(found))))
 
 
 def _head(found: Mapping[str, Any]) -> Iterator[str]:

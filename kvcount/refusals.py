@@ -6,6 +6,7 @@ What a refusal quotes from another, or only in some cases, is a `Phrase` among i
 said in the reader's language with it.
 """
 
+from collections.abc import Mapping
 from functools import cache, partial, reduce
 
 from kvcount.drawn import Quoted
@@ -99,9 +100,10 @@ def either(*options: object) -> object:
 
 
 def instance_of(*types: type) -> object:
-    """Return the types as a refusal names them: "a LatentCache or a KVCache"."""
-    return either(*(_one(kind.__name__) for kind in types))
+    """Return the types as a refusal names them: "a LatentCache or a KVCache", "an object"."""
+    names = ("object" if issubclass(kind, Mapping) else kind.__name__ for kind in types)
+    return either(*map(_one, names))
 
 
 def _one(name: str) -> Phrase:
-    return Phrase("an" if name[0] in "AEIOU" else "a", name=name)
+    return Phrase("an" if name[0] in "AEIOUaeiou" else "a", name=name)

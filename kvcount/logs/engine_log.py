@@ -5,7 +5,7 @@ is handed back by line; of a log with several starts the first is read.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -17,7 +17,10 @@ GIB = 2**30
 MIB = 2**20
 MOST_LETTERS = 2**20  # of a log
 MOST_UNREAD, MOST_LINE = 8, 160
+MOST_POOLS = 8  # of one llama.cpp
 N = r"(\d[\d,]{0,18})"
+OF_OPTION = r"(\d[\d,]{0,18}(?:\.\d{1,6})?[kKmM]?)(?![\w.])"  # as people write it
+UNITS = {"": 1, "k": 1000, "K": 1024, "m": 10**6, "M": 2**20}
 SIZE = r"(-?\d{1,9}(?:\.\d{1,9})?)"
 IS = r"['\"]?\s*[=:]\s*['\"]?"  # between a name and its value: key=1, 'key': 1
 ENGINES = VLLM, SGLANG, LLAMA = "vllm", "sglang", "llama.cpp"
@@ -32,6 +35,15 @@ class Memory:
 
     def __add__(self, other: "Memory") -> "Memory":
         return Memory(self.n_bytes + other.n_bytes, self.off_by + other.off_by)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """One of llama.cpp's caches: cells are tokens."""
+
+    cells: int
+    layers: int
+    memory: Memory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,8 +110,9 @@ class Logged:
 
 
 def whole(text: str) -> int:
-    """Return a number as engines write it, 715072 or 715,072."""
-    return int(text.replace(",", ""))
+    """Return a number as engines write it: 715072 or 715,072, in an option 32k (1,000) or 32K."""
+    number, unit = re.fullmatch(r"([\d,]+(?:\.\d+)?)([kKmM]?)", text).groups()
+    return int(Fraction(number.replace(",", "")) * UNITS[unit])
 
 
 def gib(text: str, unit: int = GIB) -> Memory:
@@ -152,14 +165,14 @@ SIZES: tuple[Reads, ...] = (  # one group each
     _reads("chosen_rows", r"(fp8_ds_mla)", _yes),
     _reads("alike", r"(disabled for this hybrid model|Turning off hybrid kv cache manager)", _yes),
     _reads("alike", rf"(disable[_-]hybrid[_-]kv[_-]cache[_-]manager{IS}True)", _yes),
-    _option("tensor", "tensor[_-]parallel(?:[_-]size)?|tp(?:[_-]size)?", N, whole),
-    _option("data", "data[_-]parallel[_-]size|dp(?:[_-]size)?", N, whole),
-    _option("pipeline", "pipeline[_-]parallel[_-]size|pp(?:[_-]size)?", N, whole),
-    _option("context", "decode[_-]context[_-]parallel[_-]size|dcp", N, whole),
+    _option("tensor", "tensor[_-]parallel(?:[_-]size)?|tp(?:[_-]size)?", OF_OPTION, whole),
+    _option("data", "data[_-]parallel[_-]size|dp(?:[_-]size)?", OF_OPTION, whole),
+    _option("pipeline", "pipeline[_-]parallel[_-]size|pp(?:[_-]size)?", OF_OPTION, whole),
+    _option("context", "decode[_-]context[_-]parallel[_-]size|dcp", OF_OPTION, whole),
     _reads("attention_data", rf"(--enable-dp-attention|enable_dp_attention{IS}True)", _yes),
-    _option("block_size", "block[_-]size|page[_-]size", N, whole),
-    _option("length", "max[_-]model[_-]len|context[_-]length", N, whole),
-    _option("batched", "max[_-]num[_-]batched[_-]tokens", N, whole),
+    _option("block_size", "block[_-]size|page[_-]size", OF_OPTION, whole),
+    _option("length", "max[_-]model[_-]len|context[_-]length", OF_OPTION, whole),
+    _option("batched", "max[_-]num[_-]batched[_-]tokens", OF_OPTION, whole),
     _option("kv", "kv[_-]cache[_-]dtype", r"([a-z]\w+)", _kv),
     _reads("caching", rf"(--enable-prefix-caching|enable_prefix_caching{IS}True)", _yes),
     _option("speculative", "method|speculative[_-]algorithm", r"([A-Za-z]\w+)", str.lower),
@@ -177,7 +190,10 @@ POOLS = re.compile(
 )
 TYPED = r"(?:c\^KV|K) \((?P<kv>\w+)\)(?:: +[\d.]+ MiB, V \((?P<value>\w+)\): +(?P<second>[\d.]+))?"
 SELF = re.compile(rf"KV self size\s*=\s*{SIZE} ?MiB(?:, {TYPED})?")
-CELLS = re.compile(rf"size\s*=\s*{SIZE} ?MiB \(\s*(?P<cells>\d{{1,15}}) cells,.*?(?:{TYPED}|$)")
+CELLS = re.compile(
+    rf"size\s*=\s*{SIZE} ?MiB \(\s*(?P<cells>\d{{1,15}}) cells,"
+    rf"(?:\s*(?P<layers>\d{{1,6}}) layers,)?.*?(?:{TYPED}|$)"
+)
 CONTEXT = re.compile(r"llama\w*:\s+(?:n_ctx|kv_size)\s*=\s*(\d{1,15})")
 TOTAL = re.compile(r"max_total_num_tokens=(\d{1,15})")
 SPEAKS = re.compile(r"kv.?cache(?! usage)|gpu blocks|mamba|max_total_num|swakvpool", re.I)
@@ -208,7 +224,8 @@ def parse(text: str) -> Logged:
     if found and "engine" not in found:
         engines = {LLAMA: OF_LLAMA, SGLANG: OF_SGLANG, VLLM: OF_VLLM}
         found["engine"] = next((name for name, sign in engines.items() if sign.search(text)), None)
-    found.pop("pools", None)
+    if pools := found.pop("pools", None):
+        found |= _of_pools(pools.values())
     return Logged(**found, unread=tuple(unread)[:MOST_UNREAD])
 
 
@@ -216,30 +233,39 @@ def _take(line: str, found: dict[str, Any]) -> bool:
     """Keep what a line says, the first of each value; tell if it says what was not yet known."""
     new = dict(_of_line(line))
     if pool := new.pop("pool", None):
-        return _take_pool(*pool, new, found)
+        return _take_pool(pool, new, found)
     started = "tokens" in found or "blocks" in found
     memory, known = new.get("memory"), found.get("memory")
     if memory and known and new.get("engine") is None and not started:  # another rank
         new["memory"] = found["memory"] = min(known, memory, key=lambda one: one.n_bytes)
     if new.pop("whole_pool", False):
         found.update(new)
+    if "concurrency" in new and "concurrency" not in found and "length" in new:
+        found["length"] = new["length"]  # whatever an option says
     for name, value in new.items():
         found.setdefault(name, value)
     return any(found[name] == value for name, value in new.items())
 
 
-def _take_pool(cells: int, memory: Memory, new: dict[str, Any], found: dict[str, Any]) -> bool:
-    """Keep one of llama.cpp's caches: it has one for layers with a window, of fewer cells."""
-    pools: dict[int, Memory] = found.setdefault("pools", {})
-    known = cells in pools
-    pools.setdefault(cells, memory)
+def _take_pool(pool: Pool, new: dict[str, Any], found: dict[str, Any]) -> bool:
+    """Keep one of llama.cpp's caches: it has another one for layers with a window."""
+    pools: dict[tuple[int, int], Pool] = found.setdefault("pools", {})
+    if (pool.cells, pool.layers) in pools or len(pools) == MOST_POOLS:
+        return False
+    pools[pool.cells, pool.layers] = pool
     for name, value in new.items():
         found.setdefault(name, value)
-    found["memory"] = sum(pools.values(), Memory(Fraction(0)))
-    found["tokens"] = max(pools)
-    if len(pools) > 1:
-        found["window_tokens"] = min(pools)
-    return not known
+    return True
+
+
+def _of_pools(pools: Iterable[Pool]) -> dict[str, Any]:
+    """Return the size of all of llama.cpp's caches, and the tokens of the longest and shortest."""
+    cells = [pool.cells for pool in pools]
+    found = {
+        "memory": sum((pool.memory for pool in pools), Memory(Fraction(0))),
+        "tokens": max(cells),
+    }
+    return found | ({"window_tokens": min(cells)} if len(cells) > 1 else {})
 
 
 def _of_line(line: str) -> Iterator[tuple[str, Any]]:
@@ -267,12 +293,15 @@ def _of_line(line: str) -> Iterator[tuple[str, Any]]:
 
 def _of_llama(line: str) -> Iterator[tuple[str, Any]]:
     """Yield what a line of llama.cpp says: the size of its cache, its type, its tokens."""
-    if own := SELF.search(line) or CELLS.search(line):
+    if "llama_memory_recurrent" in line:  # states, which are no tokens
+        yield "engine", LLAMA
+    elif own := SELF.search(line) or CELLS.search(line):
         cells = int(own.groupdict().get("cells", 0))
         if not float(own[1]):
             return  # of no layer
         yield "engine", LLAMA
-        yield ("pool", (cells, mib(own[1]))) if cells else ("memory", mib(own[1]))
+        layers = int(own.groupdict().get("layers") or 0)
+        yield ("pool", Pool(cells, layers, mib(own[1]))) if cells else ("memory", mib(own[1]))
         if own["kv"]:
             yield "kv", _of_pair(own["kv"], own["value"] if float(own["second"] or 0) else None)
     if context := CONTEXT.search(line):

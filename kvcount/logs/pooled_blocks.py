@@ -19,7 +19,6 @@ ALIGNED = 576  # bytes of which a layer's share of a block is a multiple
 TOKENS = {FULL: 256, WINDOW: 64, CSA: 4, HCA: 8}  # of a block
 OVERLAP = {"csa": 2, "hca": 1}  # groups of tokens that wait at once
 LAYOUTS = ("dense", "by_size", "in_tuples")  # of a block, the newest first
-BATCHED = (8192, 16384, 2048)  # vLLM's defaults: a server's, of LLM(...), of a small GPU
 
 
 def pools(model: Model, storage: Storage) -> list[Pool]:

@@ -17,6 +17,7 @@ from kvcount.logs.terms import Term, counted, grouping, over_ranks, windows
 from kvcount.parts import Model
 from kvcount.planning.pipeline import parted
 
+BATCHED = (8192, 16384, 2048)  # vLLM's defaults: a server's, of LLM(...), of a small GPU
 DRAFTED = ("mtp", "deepseek_mtp", "nextn")  # methods of vLLM with a layer of the model's own
 
 
@@ -68,25 +69,27 @@ class Reconciled:
     @property
     def batched(self) -> int | None:
         """The tokens of a step, where the log does not say and a default of vLLM's is taken."""
-        return None if self.log.batched else self._pool_and_log[1].batched
+        return None if self.log.batched is not None else self._pool_and_log[1].batched
 
     @cached_property
     def _pool_and_log(self) -> tuple[Pool | None, Logged]:
-        """The pool, and the log with a default of vLLM's where its own tokens of a step matter.
+        """The pool, and the log with a default of vLLM's where it leaves out the tokens of a step.
 
-        Of DeepSeek-V4's layouts and the defaults the first with which the log comes out.
+        They matter where layers have windows. Of the defaults, and of DeepSeek-V4's layouts, the
+        first with which the log comes out.
         """
         log = self.log
         if log.engine in (SGLANG, LLAMA) or (log.pipeline or 1) > 1:
             return None, log
         served = self._served(self.model)
-        if not (layouts := pooled_blocks.pools(served, self.storage)):
-            return pool(served, self.storage, log), log
-        if not (self._needs or by_sequences(log)):
+        pools = pooled_blocks.pools(served, self.storage)
+        if pools and not (self._needs or by_sequences(log)):
             return None, log
-        steps = [log.batched] if log.batched else pooled_blocks.BATCHED
-        options = [(one, replace(log, batched=step)) for one in layouts for step in steps]
-        told = options if self.said else []
+        pools = pools or [pool(served, self.storage, log)]
+        windows = any(one is not None and one.windows for one in pools)
+        steps = BATCHED if windows and log.batched is None else [log.batched]
+        options = [(one, replace(log, batched=step)) for one in pools for step in steps]
+        told = options if self.said and len(options) > 1 else []
         return next((option for option in told if self._comes_out(*option)), options[0])
 
     @property
@@ -137,9 +140,11 @@ class Reconciled:
     def request(self) -> Request | None:
         """What a request takes of vLLM's pool; None where all of it grows with the text.
 
-        None as well where the log does not say how large the pool is.
+        None as well where the log does not say how large the pool is, or does not come out.
         """
         blocks, log = self._pool_and_log
+        if self.rest is None or self.rest.key != "rounding":
+            return None
         n_bytes = log.memory or (self.memory if self.both is not None else None)
         if not blocks or len(blocks.groups) == 1 or not n_bytes or n_bytes.n_bytes <= 0:
             return None
@@ -174,7 +179,7 @@ class Reconciled:
         if self.implied is None:
             return None
         left = self.implied - self.counted_bytes - sum(term.n_bytes for term in self.terms)
-        if self._fits:
+        if self._fits and abs(left) * self.tokens <= self._rounded:
             return Term("rounding", left, {"block": self.block_size})
         return Term("unexplained", left)
 
@@ -196,6 +201,14 @@ class Reconciled:
             return self._comes_out(blocks, log)
         each = self.counted_bytes + sum(term.n_bytes for term in self.terms)
         return least <= (self.tokens + self.block_size) * each and self.tokens * each <= most
+
+    @property
+    def _rounded(self) -> Fraction:
+        """Return the bytes that whole blocks, whole tokens and the log's digits can hide."""
+        blocks = self.pool
+        each = sum(blocks.groups.values()) + 1 if blocks else 0
+        in_blocks = each * blocks.block_bytes if blocks else self.block_size * self.implied
+        return in_blocks + self.memory.off_by + self.implied
 
     def _comes_out(self, blocks: Pool, log: Logged) -> bool:
         """Tell if the log's tokens, or the size that it needs, come out with these blocks."""
@@ -235,15 +248,15 @@ class Reconciled:
 
     def _windows(self, model: Model) -> Fraction:
         """Return the bytes of a token in the pool of windows, 0 where none is known of."""
-        if self.log.engine not in (SGLANG, LLAMA) or not self.log.tokens:
+        if self.log.engine not in (SGLANG, LLAMA) or not self.tokens:
             return Fraction(0)
         _, each = windows(model, self.storage, self.log.ranks)
-        return each * Fraction(self.log.window_tokens or self.log.tokens, self.log.tokens)
+        return each * Fraction(self.log.window_tokens or self.tokens, self.tokens)
 
     def _of_pools(self, model: Model) -> Iterator[Term]:
         """The pool of windows, and index keys that older versions of SGLang leave out of a size."""
         layers, _ = windows(model, self.storage, self.log.ranks)
-        values = {"layers": layers, "tokens": self.log.window_tokens or self.log.tokens}
+        values = {"layers": layers, "tokens": self.log.window_tokens or self.tokens}
         yield Term("windows_pool", self._windows(model), values)
         index = sum(
             term.n_bytes
@@ -251,7 +264,7 @@ class Reconciled:
             if term.key == "index"
         )
         if index and self.implied and not layers:
-            without = (self._rank_bytes(model) - index) * self.log.tokens
+            without = (self._rank_bytes(model) - index) * self.tokens
             if abs(without - self.memory.n_bytes) <= self.memory.off_by + self.block_size * index:
                 yield Term("index_left_out", -Fraction(index))
 

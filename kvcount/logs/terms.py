@@ -88,13 +88,14 @@ def grouping(blocks: Pool, model: Model, storage: Storage, log: Logged) -> Itera
     layers, of_windows = windows(model, storage, log.ranks)
     if len(blocks.groups) == 1:
         if layers:
-            yield Term("windows_kept", of_windows, {"layers": layers})
+            yield Term("windows_kept", of_windows / (log.context or 1), {"layers": layers})
         return
     if blocks.layout:
         yield from _pooled(blocks, model, storage, log)
         return
     states = sum(n for layer, n in model.groups.items() if of_kind(layer) == STATE)
-    counts = {FULL: len(model.layers) - layers - states, WINDOW: layers, STATE: states}
+    full = sum(n for layer, n in model.groups.items() if of_kind(layer) == FULL)
+    counts = {FULL: full, WINDOW: layers, STATE: states}
     if by_sequences(log):
         yield from _spread(blocks, counts, log.length, log)
         added = blocks.groups[FULL] * blocks.layers - counts[FULL]

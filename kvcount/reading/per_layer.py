@@ -20,6 +20,7 @@ def told(keys: Keys) -> dict[int, Mapping[str, Any]]:
     if (given := keys.get(NAME)) is None:
         return {}
     checks.kind(NAME, given, Mapping)
+    checks.whole(f"the number of entries of {NAME}", len(given), least=0, most=keys.n_layers)
     found: dict[int, Mapping[str, Any]] = {}
     for name, own in given.items():
         number = int(name) if str(name).isdecimal() and len(str(name)) < MOST_DIGITS else name

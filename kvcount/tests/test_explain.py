@@ -13,6 +13,7 @@ from kvcount.command import REFUSED, main
 from kvcount.dtypes import storage
 from kvcount.logs.engine_log import MOST_LETTERS, MOST_UNREAD, parse
 from kvcount.logs.pooled_blocks import pools
+from kvcount.logs.reconcile import Reconciled
 from kvcount.sources import of_published
 
 GIB = 2**30
@@ -149,6 +150,75 @@ def test_caches_of_windows_and_types_of_keys_and_values_in_llama_cpp(explain):
     assert found["tokens"] == 8192
     assert terms(found)["windows_pool"] == 52 * row * 1536 / 8192
     assert found["explained"] == 1
+
+
+def test_other_caches_of_llama_cpp(explain):
+    """A window as long as the context has as many cells; states are no tokens (Qwen3.5)."""
+    row = 16 * 2 * 128 * 2
+    size = "llama_kv_cache: size = {:.2f} MiB ( 1024 cells, {} layers, 1/1 seqs), K (f16): 0.00 MiB"
+    both = "\n".join(size.format(n * 1024 * row / 2**20, n) for n in (10, 52))
+    found = explain("gemma-3-27b", both)
+    assert found["memory_bytes"] == 62 * 1024 * row
+    assert found["explained"] == 1
+    states = "llama_memory_recurrent: size = 149.06 MiB ( 1 cells, 64 layers, 1 seqs)"
+    found = explain("qwen3.5-27b", f"{size.format(64.0, 16)}\n{states}")
+    assert (found["tokens"], found["memory_bytes"], found["explained"]) == (1024, 2**26, 1)
+
+
+def test_options_as_people_write_them(explain):
+    row = LOGS["qwen35_27b_two_numbers"]
+    asked = row["log"].replace("--max-model-len 32768", "--max-model-len 32k")
+    assert explain(row["model"], asked)["request"]["longest_text"] == 1_163_456
+    read = parse("--max-num-batched-tokens 8k --max-model-len 2K --block-size 16")
+    assert (read.batched, read.length, read.block_size) == (8000, 2048, 16)
+
+
+def test_a_log_that_names_blocks_alone(explain):
+    found = explain("deepseek-v3.2-exp", "KV self size = 5.00 MiB\nGPU blocks: 12\n")
+    assert sum(terms(found).values()) == found["log_bytes_per_token"] == 5 * 2**20 / found["tokens"]
+    assert found["request"] is None
+
+
+ASKED = "--tp {} --dcp {} --max-num-batched-tokens 8192{}"
+KEPT_ALIKE = " disable_hybrid_kv_cache_manager=True"
+
+
+@pytest.mark.parametrize("asked", [ASKED.format(1, 1, ""), ASKED.format(8, 2, KEPT_ALIKE)])
+def test_the_terms_of_every_model_add_up_to_what_a_pool_holds(asked):
+    """A log made of the pool of each stored model: all is named, and no term has the wrong sign."""
+    length, n_bytes = 2**17, 60 * GIB
+    for key, model in MODELS.items():
+        found = of_published(model)
+        first = parse(f"Available KV cache memory: 60.00 GiB\n{asked}")
+        pool = Reconciled(model=found.model, storage=found.storage, log=first).pool
+        if pool is None:
+            continue
+        blocks, needs = pool.blocks(n_bytes), sum(pool.needs(first, length).values())
+        log = PAIRS.format(gib=60, tokens=int(length * blocks / needs))
+        log += f"Maximum concurrency for {length} tokens per request: {blocks / needs:.2f}x\n"
+        told = explain_report.figures(found, parse(log + asked))
+        lines = {line["term"]: line["bytes_per_token"] for line in told["terms"]}
+        assert told["explained"] == 1, key
+        assert abs(lines.pop("rounding", 0)) < 0.02 * told["log_bytes_per_token"], key
+        assert all(value >= 0 for name, value in lines.items() if name in ADDED), key
+
+
+ADDED = "windows_kept", "windows_spread", "states_spread", "padding", "last_block"
+
+
+def test_where_windows_are_a_default_of_the_step_is_tried(explain):
+    """The tokens of Gemma 3 27B's pool, with a step of 8,192 that the log leaves out."""
+    found = of_published(MODELS["gemma-3-27b"])
+    told = parse("Available KV cache memory: 40.00 GiB\n--max-num-batched-tokens 8192")
+    pool = Reconciled(model=found.model, storage=found.storage, log=told).pool
+    blocks, needs = pool.blocks(40 * GIB), sum(pool.needs(told, 2**17).values())
+    log = PAIRS.format(gib=40, tokens=int(2**17 * blocks / needs))
+    log += f"Maximum concurrency for {2**17} tokens per request: {blocks / needs:.2f}x"
+    without, wrong = explain("gemma-3-27b", log), explain("gemma-3-27b", log, "--batched", "512")
+    assert without["explained"] == 1
+    assert {"note": "step_taken", "step": 8192} in without["notes"]
+    assert wrong["explained"] < 1
+    assert wrong["request"] is None
 
 
 def test_what_the_terms_are():

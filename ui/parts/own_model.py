@@ -1,10 +1,14 @@
 """A model of the reader's own: a repository's name, or a config.json that is dropped or pasted."""
 
+import json
+import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import streamlit as st
 
 from kvcount.files.folder import CONFIG
+from kvcount.logs.engine_log import parse
 from kvcount.sources import Found
 from mla_engine import PRESETS
 from ui.engine import model, own_model
@@ -20,6 +24,7 @@ COUNTED = "deepseek-ai/DeepSeek-V3.2"  # an example of a model that is only coun
 MOST_MIB, MOST_LETTERS = 6, 200_000
 HEIGHT = 100  # pixels
 
+FENCES = re.compile(r"^\s*```.*$", re.MULTILINE)
 Take = Callable[[str], object]  # what is done with the key of a model that can be shown
 
 
@@ -112,10 +117,10 @@ def ask(name: str, pasted: str, *, text: bool = True) -> None:
         paste(pasted, t("own_model.text"))
 
 
-def paste(key: str, label: str, **said: str) -> str:
+def paste(key: str, label: str, most: int = MOST_LETTERS, **said: str) -> str:
     """Draw a box for the text of a config.json, or for what else the label names; return it."""
-    most = {"max_chars": MOST_LETTERS, "height": HEIGHT}
-    return st.text_area(label, key=key, **({"placeholder": PASTED} | said), **most)
+    size = {"max_chars": most, "height": HEIGHT}
+    return st.text_area(label, key=key, **({"placeholder": PASTED} | said), **size)
 
 
 def given_config(pasted: str, *, logs: bool = False) -> bytes:
@@ -133,13 +138,31 @@ def given_config(pasted: str, *, logs: bool = False) -> bytes:
 
 
 def given_log(pasted: str) -> str:
-    """Return the text of a box for both, where it is no JSON object and so a log; else ""."""
+    """Return the text of a box for both, where it is an engine's log; "" where it is a config.json.
+
+    A log can be lines of JSON, and a config.json be torn: what no reader understands is the latter
+    where it begins as one.
+    """
     text = _text(pasted)
-    return "" if text.startswith("{") else text
+    if not text.startswith("{") or parse(text).said:
+        return "" if _is_object(text) else text
+    return ""
+
+
+def _is_object(text: str) -> bool:
+    with suppress(ValueError, RecursionError):
+        return isinstance(json.loads(text), dict)
+    return False
+
+
+def is_given(pasted: str) -> bool:
+    """Return whether there is a text or a file."""
+    return bool(given_config(pasted))
 
 
 def _text(pasted: str) -> str:
-    return st.session_state.get(pasted, "").strip()
+    """Return the text without the fences that it is quoted in."""
+    return FENCES.sub("", st.session_state.get(pasted, "")).strip()
 
 
 def counted(name: str, pasted: str, *, weighed: bool = False, logs: bool = False) -> Found | None:

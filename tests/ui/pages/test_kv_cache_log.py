@@ -63,7 +63,7 @@ def test_the_model_is_the_one_that_the_log_names_or_the_left_one(opened):
 def test_the_answer_of_two_numbers_comes_before_the_terms(opened):
     row = LOGS["qwen35_27b_two_numbers"]
     at = pasted(opened, row["log"], kv_own=row["model"])
-    assert "1,082,655 tokens fit, and 290,864 is not the capacity" in speech(at)
+    assert "1,082,655 tokens fit at 32,768 each, and 290,864 is not the capacity" in speech(at)
     assert "one text of up to 1,163,456 tokens" in speech(at)
 
 
@@ -86,3 +86,15 @@ def test_nothing_is_read_before_a_log_is_pasted(opened, monkeypatch):
     at = opened(PAGE)
     assert not at.exception
     assert at.text_area(key=PASTED).value == ""
+
+
+def test_a_log_of_json_lines_or_in_fences_is_a_log(opened):
+    line = '{"ts": 1, "msg": "GPU KV cache size: 715,072 tokens"}'
+    for text in (f"{line}\n{line}", "```\nGPU KV cache size: 715,072 tokens\n```"):
+        assert "keeps **70,272 bytes** per token" in speech(pasted(opened, text))
+
+
+def test_a_name_that_is_not_found_does_not_hide_the_log(opened):
+    at = pasted(opened, LOGS["kimi_k2_thinking"]["log"], kv_own="no such model")
+    assert "no such model" in refusal(at)
+    assert "**70,274 bytes** per token on one GPU" in speech(at)

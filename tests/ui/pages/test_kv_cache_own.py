@@ -52,8 +52,8 @@ def test_a_stored_model_by_its_name(opened: Opened, downloads: dict[str, object]
     kinds, gpus = (at.table[n].value for n in (0, 1))
     assert list(kinds.index) == ["a latent (MLA)"]
     assert list(kinds["Layers"]) == ["61"]
-    assert list(kinds.columns) == ["Layers", "Stored a token", "Read at the next token"]
-    assert list(gpus["Stored a token on each"]) == ["281,088 B", "70,272 B"]
+    assert list(kinds.columns) == ["Layers", "Stored per token", "Read at the next token"]
+    assert list(gpus["Stored per token on each"]) == ["281,088 B", "70,272 B"]
     found = json.loads(downloads["model_cache.json"]())
     assert found["stored_bytes_per_token"] == 70_272
     attention = MODELS["deepseek-v3"].model().attention_parameters
@@ -93,7 +93,7 @@ def test_a_pasted_configuration(opened: Opened, config: dict, token: str, kinds:
     found = at.table[0].value
     assert found["Layers"].to_dict() == kinds
     states = {kind for kind in kinds if kind.startswith("a state")}
-    assert set(found.index[found["Stored a token"] == "–"]) == states | WINDOW & set(kinds)
+    assert set(found.index[found["Stored per token"] == "–"]) == states | WINDOW & set(kinds)
 
 
 def test_what_is_pasted_comes_before_the_name_and_is_kept(opened: Opened):
@@ -241,7 +241,7 @@ def test_its_layers_and_tokens_are_dealt_out_and_mtp_layers_counted(opened: Open
     gpus = at.table[1].value
     assert list(gpus.index) == ["heads split", "and tokens dealt out (DCP)", "sequences dealt out"]
     most = 31 * 576 * 2  # of 31 layers, and of 30 with that of MTP
-    assert list(gpus["Stored a token on each"]) == [f"{n:,} B" for n in (most, most // 8, most)]
+    assert list(gpus["Stored per token on each"]) == [f"{n:,} B" for n in (most, most // 8, most)]
     at = opened(PAGE, **link, kv_dcp="32")
     assert "must divide the 16 GPUs per group" in html.unescape(at.error[0].value)
     assert {"kv_dcp:en", "kv_mtp:en"} <= {one.key for one in (*at.select_slider, *at.toggle)}

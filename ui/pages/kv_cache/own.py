@@ -24,6 +24,7 @@ from ui.words.text import safe, t
 pd = LazyModule("pandas")
 
 PASTED = "kv_config"
+MOST_LETTERS = 2 * engine_log.MOST_LETTERS  # beyond those that a log may have, which says so
 NONE = "–"
 SHARED = "pipeline", "dcp", "mtp"
 WAYS = "tensor", "context", "data"
@@ -34,10 +35,11 @@ def section(view: View) -> None:
     """Ask for a model or a log, and answer above the boxes."""
     if server().recorded:
         return
-    with st.expander(t("kv_cache.own_title"), expanded=bool(view.own)):
+    given = bool(view.own) or own_model.is_given(PASTED)
+    with st.expander(t("kv_cache.own_title"), expanded=given):
         answer = st.container()
         said = {"help": t("kv_cache.own_box_help"), "placeholder": engine_log.EXAMPLE}
-        own_model.paste(PASTED, t("kv_cache.own_box"), **said)
+        own_model.paste(PASTED, t("kv_cache.own_box"), MOST_LETTERS, **said)
         own_model.ask("kv_own", PASTED, text=False)
         with answer, prose.refusals():
             _answer(view)
@@ -45,16 +47,17 @@ def section(view: View) -> None:
 
 def _answer(view: View) -> None:
     """Draw what the model keeps, with the page's lengths, types and GPUs, or explain the log."""
-    log = own_model.given_log(PASTED)
-    found = own_model.counted(view.own, PASTED, logs=True)
-    if log:
+    if log := own_model.given_log(PASTED):
+        found = None
+        with prose.refusals():  # of the model; the log may name another
+            found = own_model.counted(view.own, PASTED, logs=True)
         engine_log.draw(log, found, _left(view))
-    elif found:
+    elif found := own_model.counted(view.own, PASTED):
         said = st.container()
         _controls()  # a refusal is mended with them
         with said:
             _draw(view, found)
-        own_model.buttons(view.own, own_model.given_config(PASTED, logs=True), _takers())
+        own_model.buttons(view.own, own_model.given_config(PASTED), _takers())
 
 
 def _left(view: View) -> Found:

@@ -36,11 +36,10 @@ def more(*, opened: bool) -> None:
 
 
 def to_log() -> None:
-    """Draw the way to the page that explains an engine's log, with the same model."""
+    """Draw the way to the page that explains an engine's log, with a model that was named here."""
     if server().recorded:
         return
-    s = settings()
-    link = Link("kv_cache", {"kv_own": s["plan_own"] or s["plan_model"]})
+    link = Link("kv_cache", {"kv_own": settings()["plan_own"]})
     st.button(t("planner.log_link"), key="plan_log", on_click=links.follow, args=(link,))
 
 
