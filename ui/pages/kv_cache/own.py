@@ -32,14 +32,14 @@ BOUNDED = {"bounded": "window_bytes", "states": "state_bytes", "read": "read_byt
 
 
 def section(view: View) -> None:
-    """Ask for a model or a log, and answer above the boxes."""
+    """Ask for a model or a log, and answer below the box for their text."""
     if server().recorded:
         return
     given = bool(view.own) or own_model.is_given(PASTED)
     with st.expander(t("kv_cache.own_title"), expanded=given):
-        answer = st.container()
         said = {"help": t("kv_cache.own_box_help"), "placeholder": engine_log.EXAMPLE}
         own_model.paste(PASTED, t("kv_cache.own_box"), MOST_LETTERS, **said)
+        answer = st.container()
         own_model.ask("kv_own", PASTED, text=False)
         with answer, prose.refusals():
             _answer(view)
