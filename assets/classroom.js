@@ -173,6 +173,7 @@ class Room {
     const { here } = this.room;
     const stays = this.tab.ruled || !here || same(here, this.data.here);
     this.told = this.data.here;
+    this.tab.fresh = false; // its followers are here: no code in their way
     const taken = await this.tell(stays ? { takes: true, here: this.told } : { takes: true });
     if (!taken || stays) return;
     const query = new URLSearchParams({ ...here.query, lang: this.data.lang, room: this.code });

@@ -214,6 +214,8 @@ def test_a_second_device_asks_before_it_takes_the_class_over(app_url, chromium):
         expect(follower).to_have_url(at("rope"))  # nobody has moved
         press(second, "Take over")
         expect(second).to_have_url(at("rope"))  # where the class is
+        settle(second)
+        assert over(second).locator("dialog[open]").count() == 0, "the code covers the page"
         expect(over(lecturer)).to_contain_text("Another device has taken over")
         expect(over(second)).to_contain_text("1 here")
         goes(lecturer, "Overview")

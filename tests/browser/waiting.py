@@ -66,6 +66,7 @@ def door(page: Page, name: str) -> Locator:
     group = page.locator("[class*=st-key-pages_]").filter(has=link)
     if group.locator("details[open]").count() == 0:
         group.locator("summary").click()
+        settle(page)  # it opens by and by, and the link moves with it
     return link
 
 
