@@ -231,6 +231,8 @@ def _call(module: nn.Module, args: tuple, named: dict[str, Any]) -> Call:
         positions = positions[0]
     if positions is not None and len(positions) == 1:
         positions = positions[0]
+    if positions is not None and bool((positions == positions.round()).all()):
+        positions = positions.long()  # Qwen3-Omni counts in float32
     cache = _cache(module, named)
     layers = cache.layers if cache is not None else []
     held = layers[module.layer_idx] if module.layer_idx < len(layers) else None

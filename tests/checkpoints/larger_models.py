@@ -19,6 +19,7 @@ LARGER = {  # model_type -> the class, and its other parts
         {
             "vision_config": SEES | {"num_position_embeddings": 4, "deepstack_visual_indexes": [0]},
             "audio_config": HEARS,
+            "vision_start_token_id": 30,  # as published; asked for when it generates
         },
     ),
 }
