@@ -226,7 +226,7 @@ def as_text(found: Mapping[str, Any]) -> str:
 def _head(found: Mapping[str, Any]) -> Iterator[str]:
     kept = "as published" if found["kv"] == "published" else f"in {found['kv']}"
     engine = NAMES[found["engine"]]
-    yield f"{found['model']}, cache {kept}: bytes of a token on one GPU of {engine}"
+    yield f"{found['model']}, cache {kept}: bytes per token on one GPU of {engine}"
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:
@@ -237,7 +237,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     if found["log_bytes_per_token"] is None:
         return
     size = f"{found['memory_bytes'] / GIB:.2f} GiB / {found['tokens']:,} tokens"
-    yield f"{_count(found['log_bytes_per_token']):>13}  of the log: {size}"
+    yield f"{_count(found['log_bytes_per_token']):>13}  in the log: {size}"
     yield f"explained: {100 * found['explained']:.4g} %"
 
 

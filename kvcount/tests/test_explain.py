@@ -415,7 +415,7 @@ def test_the_text_says(capsys):
     for line in (
         "70,272 latents and rotary keys, 61 layers x 1,152 bytes",
         "+61,488 but latents have no heads to split: each rank keeps them whole",
-        "70,274.2 of the log: 46.80 GiB / 715,072 tokens",
+        "70,274.2 in the log: 46.80 GiB / 715,072 tokens",
         "explained: 100 %",
         "understood: memory 46.80 GiB, tokens 715,072, tensor 8",
     ):

@@ -34,9 +34,9 @@ def test_a_published_log_is_reconciled_line_by_line(opened, downloads):
         "an even share for each of 8 tensor-parallel ranks": "−61,488",
         "but latents have no heads to split: each rank keeps them whole": "61,488",
         "whole blocks (64 tokens), and the digits that the log writes": "2.21",
-        "of the log: 46.8 GiB / 715,072 tokens": "70,274",
+        "in the log: 46.8 GiB / 715,072 tokens": "70,274",
     }
-    assert "**70,274 bytes** per token on one GPU; the whole model keeps **70,272**" in speech(at)
+    assert "**70,274 bytes** per token on one GPU; the whole model caches **70,272**" in speech(at)
     table = csv(downloads["mla_engine_log.csv"])
     assert table["bytes_per_token"].tolist()[:3] == [70_272, -61_488, 61_488]
     told = json.loads(downloads["mla_engine_log.json"]())
@@ -57,7 +57,7 @@ def test_the_model_is_the_one_that_the_log_names_or_the_left_one(opened):
     """Qwen3-8B has 36 layers x 2 x 8 heads x 128 numbers x 2 bytes, DeepSeek-V3 70,272 bytes."""
     line = "GPU KV cache size: 1,000 tokens"
     for more, counted in ((" --model Qwen/Qwen3-8B", "147,456"), ("", "70,272")):
-        assert f"keeps **{counted} bytes** per token" in speech(pasted(opened, line + more))
+        assert f"caches **{counted} bytes** per token" in speech(pasted(opened, line + more))
 
 
 def test_the_answer_of_two_numbers_comes_before_the_terms(opened):
@@ -91,7 +91,7 @@ def test_nothing_is_read_before_a_log_is_pasted(opened, monkeypatch):
 def test_a_log_of_json_lines_or_in_fences_is_a_log(opened):
     line = '{"ts": 1, "msg": "GPU KV cache size: 715,072 tokens"}'
     for text in (f"{line}\n{line}", "```\nGPU KV cache size: 715,072 tokens\n```"):
-        assert "keeps **70,272 bytes** per token" in speech(pasted(opened, text))
+        assert "caches **70,272 bytes** per token" in speech(pasted(opened, text))
 
 
 def test_a_name_that_is_not_found_does_not_hide_the_log(opened):

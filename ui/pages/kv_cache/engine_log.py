@@ -7,7 +7,7 @@ import streamlit as st
 
 from kvcount import explain_report
 from kvcount.lazy import LazyModule
-from kvcount.logs.engine_log import MOST_LETTERS, parse
+from kvcount.logs.engine_log import parse
 from kvcount.models import named
 from kvcount.report import as_json
 from kvcount.sources import Found, of_published
@@ -22,7 +22,6 @@ ANSWERS = (  # notes that stand before the terms
     "other_model", "no_room", "no_memory", "no_tokens", "groups_unknown", "two_numbers",
     "request_cost", "size_counted", "fp8_chosen", "fp8_plain", "fp8_either",
 )  # fmt: skip
-__all__ = ["EXAMPLE", "MOST_LETTERS", "draw"]
 LARGE = 1000  # from how many bytes on they are written whole
 
 

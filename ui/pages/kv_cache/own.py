@@ -7,6 +7,7 @@ import streamlit as st
 
 from kvcount import MODELS, storage
 from kvcount.lazy import LazyModule
+from kvcount.logs.engine_log import MOST_LETTERS as MOST_OF_LOG
 from kvcount.report import BEFORE_WEIGHTS, LONGEST, Asked, as_json, figures
 from kvcount.sources import Found, of_published
 from ui.engine import model
@@ -24,7 +25,7 @@ from ui.words.text import safe, t
 pd = LazyModule("pandas")
 
 PASTED = "kv_config"
-MOST_LETTERS = 2 * engine_log.MOST_LETTERS  # beyond those that a log may have, which says so
+MOST_LETTERS = 2 * MOST_OF_LOG  # past the limit of a log, so that it can be refused
 NONE = "–"
 SHARED = "pipeline", "dcp", "mtp"
 WAYS = "tensor", "context", "data"
