@@ -11,7 +11,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import torch
-from tqdm import tqdm
+from tqdm import tqdm  # comes with transformers
 
 from mla_engine.language_model import load_model
 from training import indexer

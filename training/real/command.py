@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tqdm import tqdm
+from tqdm import tqdm  # comes with transformers
 
 from mla_engine.checkpoints import CheckpointError, open_checkpoint
 from mla_engine.checkpoints.real_model import FOLDER as MODEL
