@@ -7,6 +7,7 @@ from tests.attacks.client import Session
 from tests.attacks.server import running
 from tests.browser.conftest import new_context
 from tests.browser.waiting import settle
+from tests.ui.screen import says
 
 pytestmark = pytest.mark.browser
 
@@ -21,14 +22,14 @@ def test_who_finds_no_seat_waits_and_is_let_in(chromium):
             new_context(chromium, locale=locale).new_page() for locale in ("en-US", "zh-CN")
         )
         english.goto(f"{app.url}/decode?seed=3")
-        assert english.get_by_role("status").inner_text() == "Your place in line: 1"
+        assert says(english.get_by_role("status").inner_text(), "waiting.place", place="1")
         chinese.goto(f"{app.url}/decode")
         assert chinese.get_by_role("status").inner_text() == "你排在第 2 位"
         assert not english.get_by_test_id("stApp").count()
         first.reload()  # who is in stays in
         settle(first)
         assert "rope_key=6" in first.url
-        assert english.get_by_role("status").inner_text() == "Your place in line: 1"
+        assert says(english.get_by_role("status").inner_text(), "waiting.place", place="1")
         sitting.close()
         expect(english.get_by_test_id("stApp")).to_be_visible()
         settle(english)

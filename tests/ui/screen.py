@@ -17,7 +17,9 @@ from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 
 from mla_engine.claims import Verdict
+from ui.words.text import catalogue
 
+ANYTHING = "\ue000"  # a letter that no text has
 OWN_TEXT = {"default", "value", "id", "page_script_hash", "query_string", "css", "js"}
 
 
@@ -117,6 +119,34 @@ def saying(at: AppTest, words: str) -> str:
     found = [text for text in said(at) if words in text]
     assert len(found) == 1, f"{len(found)} with {words!r} among {said(at)}"
     return found[0]
+
+
+def says(shown: str | Iterable[str], key: str, /, lang: str = "en", **values: object) -> bool:
+    """Tell whether one of the texts shown has the catalogue's text of this key in it.
+
+    With these values; one that is not named may be anything.
+    """
+    pattern = _pattern(catalogue()[key][lang], values)
+    return any(pattern.search(_bare(one)) for one in ([shown] if isinstance(shown, str) else shown))
+
+
+def _pattern(text: str, values: Mapping[str, object]) -> re.Pattern[str]:
+    """Return what a text of the catalogue looks like on the screen, with some of its values."""
+    filled = _bare(text.format_map(_Filling({name: str(values[name]) for name in values})))
+    spaced = re.escape(filled).replace(r"\ ", " ?")  # there is none between Chinese and a value
+    return re.compile(spaced.replace(ANYTHING, ".+?"), re.DOTALL)
+
+
+class _Filling(dict):
+    """The values of a text; one that is not among them may be anything."""
+
+    def __missing__(self, name: str) -> str:
+        return ANYTHING
+
+
+def _bare(text: str) -> str:
+    """Return a text without tags and the marks that keep a stranger's words apart."""
+    return re.sub("[\u2066-\u2069]", "", plain(text))
 
 
 def refusal(at: AppTest) -> str:

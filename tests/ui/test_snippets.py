@@ -20,7 +20,7 @@ from mla_engine.studies.words import words_of
 from tests.checkpoints import pooled_model
 from tests.checkpoints.texts import TEXT, add_tokenizer, folder_of
 from tests.ui.maps import numbers_of
-from tests.ui.screen import lead, prose, statement
+from tests.ui.screen import lead, prose, says, statement
 from ui.parts import snippet
 from ui.settings.sizes import SMALL_SIZES, sizes_of
 
@@ -237,7 +237,7 @@ def test_a_grouped_models_snippet_reads_its_checkpoint(opened, notebook, demo):
     folder = str(folder_of("llama", Path(demo).parent))
     cell = {"map_head": "4", "map_query": "5", "map_key": "3"}
     at = page_of(opened, "real_models", code="snippet", source=folder, text=TEXT, **cell)
-    assert statement(at).endswith("6 heads read 2 KV heads)")
+    assert says(statement(at), "real_models.line_grouped", groups="2", heads="6")
     assert_shown(headline(at), last_numbers(at, notebook))
 
 
@@ -280,8 +280,8 @@ def test_of_a_layer_that_reads_chosen_keys_the_maps_are_shown(opened, notebook, 
     folder = str(folder_of("deepseek_v32", models))
     at = page_of(opened, "real_models", code="snippet", source=folder, layer="1", text=TEXT)
     assert not at.error
-    assert any("this layer reads chosen ones" in one.value for one in at.info)
-    assert "4 heads read the keys that one indexer chooses" in statement(at)
+    assert any(says(one.value, "real_models.choosing") for one in at.info)
+    assert says(statement(at), "real_models.line_choosing", heads="4")
     printed = last_numbers(at, notebook)
     assert printed[:2] == [1, 4]
     assert f"about {printed[2]:.0f} a query" in statement(at)

@@ -17,7 +17,7 @@ from mla_engine.studies.merging import heads_in_one, past_the_norm
 from mla_engine.studies.words import hidden_states
 from tests.ui.chart_checks import check_bars
 from tests.ui.controls import control, pressed
-from tests.ui.screen import component, csv, drawn, said, speech, statement
+from tests.ui.screen import component, csv, drawn, said, says, speech, statement
 from ui.pages.absorption.merged import n_entries
 from ui.words.numbers import digits, entries, off_by, prefixed_count, size, times
 
@@ -105,9 +105,15 @@ def test_the_product_and_what_it_costs(opened, downloads, side, form):
         assert one["steps"] == [f"{prefixed_count(n)} multiply-adds, 6 heads" for n in costs[each]]
     first, then = map(prefixed_count, costs[form])
     given = [f"{code} {shape(of)}" for code, of in (*zip(codes, letters, strict=True), inner)]
-    assert picture["told"][chosen] == (
-        f"Product of {given[0]}, {given[1]} and {given[2]}. The bracket makes {given[3]} "
-        f"with {first} multiply-adds, the other product takes {then}."
+    assert says(
+        picture["told"][chosen],
+        "absorption.alt_brackets",
+        left=given[0],
+        middle=given[1],
+        right=given[2],
+        inner=given[3],
+        first=first,
+        then=then,
     )
     (dial,) = picture["dials"]
     named = zip(("left", "right"), ROWS[side], strict=True)
@@ -139,9 +145,13 @@ def test_the_product_and_what_it_costs(opened, downloads, side, form):
     assert moved.alt == f"Bytes moved: {ends.format(*sizes)}"
 
     less, more = sorted(work, key=work.get)
-    assert statement(at) == (
-        f"One product, two brackets: {prefixed_count(work[less])} multiply-adds {less}, "
-        f"{prefixed_count(work[more])} {more}"
+    assert says(
+        statement(at),
+        "absorption.line",
+        less=prefixed_count(work[less]),
+        less_form=less,
+        more=prefixed_count(work[more]),
+        more_form=more,
     )
     where = "left" if less == "absorbed" else "right"
     assert (
@@ -188,7 +198,9 @@ def test_a_merged_matrix_and_its_singular_values(opened, downloads, name, link, 
     assert picture.traces[0]["hovertemplate"] == (
         f"{rows} %{{y}}<br>c, KV latent %{{x}}<br>{symbol} %{{z:.6g}}<extra></extra>"
     )
-    assert picture.alt == f"{name} of head 5, {len(wanted)} by 20 entries, as a heatmap."
+    assert says(
+        picture.alt, "absorption.alt_merged", name=name, head="5", rows=len(wanted), columns="20"
+    )
     table = csv(downloads[f"{name}.csv"])
     assert list(table) == [str(column) for column in range(20)]
     assert_array_equal(table.to_numpy(np.float32), picture.values(0, "z"))
@@ -201,19 +213,23 @@ def test_a_merged_matrix_and_its_singular_values(opened, downloads, name, link, 
     assert (spectrum.axis("x"), spectrum.axis("y")) == ("singular value number", "singular value")
     assert (spectrum.words, spectrum.layout["shapes"][0]["x0"]) == ([f"rank {rank}"], rank)
     assert spectrum.traces[0]["hovertemplate"].startswith(f"{symbol}<br>singular value number %{{x")
-    assert spectrum.alt == (
-        f"Singular values of {name} of head 5, falling: {rank} of 20 are above rounding."
-    )
+    assert says(spectrum.alt, "absorption.alt_spectrum", name=name, head="5", rank=rank, most="20")
     table = csv(downloads[f"{name}_singular_values.csv"])
     assert list(table) == ["singular_value"]
     assert_allclose(table["singular_value"], spectrum.values(0, "y"), rtol=1e-6)
 
-    assert (
-        f"W{name[2:]} of head 5 is {len(wanted)} × 20, and {rank} of its 20 singular values rise "
-        f"above rounding. Never more of them do than the head is wide ({rank}), as the second "
-        "picture shows."
-    ) in said(at)
-    assert "Entries of all 6 heads of the layer:" in said(at)
+    assert says(
+        said(at),
+        "absorption.merged_look",
+        name=f"W{name[2:]}",
+        head="5",
+        rows=len(wanted),
+        columns="20",
+        rank=rank,
+        most="20",
+        width=rank,
+    )
+    assert says(said(at), "absorption.entries", heads="6")
     pairs = (query_to_latent, (own.W_UQ, own.W_UK)), (latent_to_output, (own.W_O, own.W_UV))
     counts = [(6 * matrix.size, 6 * sum(f.numel() for f in of)) for matrix, of in pairs]
     shown = at.table[0].value
@@ -244,9 +260,7 @@ def test_both_forms_and_their_rounding(opened, downloads, name):
         assert chart.layout["yaxis2"]["ticktext"] == names
         assert chart.layout["xaxis2"]["ticktext"] == [str(column) for column in range(48)]
         assert chart.traces[0]["hovertemplate"].endswith("<br>u %{z:.6g}<extra></extra>")
-        assert chart.alt == (
-            f"{labels[form]}: heatmap of tokens by model width, largest magnitude {largest:.2e}."
-        )
+        assert says(chart.alt, "absorption.alt_u", name=labels[form], largest=f"{largest:.2e}")
         assert labels[form] in [text.replace("**", "") for text in said(at)]
         table = csv(downloads[f"u_{form}.csv"])
         assert table["word"].tolist() == list(WORDS)
@@ -268,7 +282,7 @@ def test_both_forms_and_their_rounding(opened, downloads, name):
     assert (chart.layout["xaxis"]["type"], chart.layout["xaxis"]["range"]) == ("log", [-17, 0])
     assert chart.layout["yaxis"]["ticktext"] == list(rows)
     each = ", ".join(f"{n} {row[0]:.1e}" for n, row in rows.items())
-    assert chart.alt == f"Relative RMS difference between the two forms: {each}."
+    assert says(chart.alt, "absorption.alt_rounding", each=each)
     shown = at.table[1].value
     assert (list(shown.index), list(shown.columns)) == (list(rows), parts)
     assert shown.to_numpy().tolist() == [[f"{x:.1e}" for x in row] for row in rows.values()]
@@ -276,11 +290,14 @@ def test_both_forms_and_their_rounding(opened, downloads, name):
     assert list(table) == ["type", "between", "expanded_error", "absorbed_error"]
     assert table["type"].tolist() == list(rows)
     assert_allclose(table.iloc[:, 1:].to_numpy(float), list(rows.values()))
-    assert (
-        "Both forms have just been run with the same weights (2 heads, 11 tokens). In "
-        f"{name} they differ by {chosen.between:.1e} of the output's size; compare the third "
-        "picture's scale with that of the other two."
-    ) in said(at)
+    assert says(
+        said(at),
+        "absorption.rounding_look",
+        heads="2",
+        words="11",
+        type=name,
+        between=f"{chosen.between:.1e}",
+    )
 
 
 def test_one_matrix_for_all_heads(seen):
@@ -300,17 +317,19 @@ def test_one_matrix_for_all_heads(seen):
         assert [chart.layout[f"{axis}axis2"]["ticktext"] for axis in "xy"] == [names, names]
         assert (-chart.traces[0]["zmin"], chart.traces[0]["zmax"]) == pytest.approx((most, most))
         aloud = label.replace("**", "")
-        assert chart.alt == f"{aloud}, query by key, on the scale of its neighbours."
+        assert says(chart.alt, "absorption.alt_map", label=aloud)
         assert label in said(at)
         table = csv(downloads[f"scores_{n}.csv"])
         assert [column.partition(".")[0] for column in table] == list(WORDS)
         assert_array_equal(table.to_numpy(np.float32), chart.values(0, "z"))
-    assert (
-        "Stacked into one matrix, the 2 heads run here can no longer be told apart: only the sum "
-        f"of their scores comes out, off by {off_by(found.sum_error)} from that sum, but by "
-        f"{off_by(found.scores_error)} from each head's own scores. The output through a single "
-        f"merged WVO is off by {off_by(min(found.u_errors))} at best."
-    ) in said(at)
+    assert says(
+        said(at),
+        "absorption.one_words",
+        heads="2",
+        sum=off_by(found.sum_error),
+        scores=off_by(found.scores_error),
+        output=off_by(min(found.u_errors)),
+    )
 
 
 @pytest.mark.parametrize("claim", ["P4", "C2"])
@@ -337,17 +356,14 @@ def test_merging_past_the_norm(seen, link, place):
         assert chart.trace(name)["hovertemplate"].startswith(f"%{{customdata}}<br>{name}<br>%{{x")
     assert (chart.axis("x"), chart.layout["yaxis"]["ticktext"]) == ("length of the key", names)
     ends = digits(float(right[-1])), digits(float(merged[-1]))
-    assert chart.alt == (
-        "Length of each word's key. With the last word's h 4 times as long, its key is "
-        f"{ends[0]} long through the norm and {ends[1]} long by the merged matrix."
-    )
+    assert says(chart.alt, "absorption.alt_norm", gain="4", right=ends[0], merged=ends[1])
     table = csv(downloads["keys_past_the_norm.csv"])
     assert (list(table), table["word"].tolist()) == (["word", "right", "merged"], list(WORDS))
     assert_allclose(table[["right", "merged"]].to_numpy(float).T, [right, merged], rtol=1e-5)
 
     (sentence,) = [text for text in said(at) if text.startswith("When h is")]
-    assert f"the key through the norm is {ends[0]} long and the merged one {ends[1]}." in sentence
-    assert sentence.startswith("When h is 4 times as long,")
+    assert says(sentence, "absorption.norm_words", right=ends[0], merged=ends[1])
+    assert says(sentence, "absorption.norm_words", gain="4")
     (sentence,) = [text for text in said(at) if text.startswith("Over all words")]
     assert (
         f"merged keys are off by **{off_by(normed.key_error)}** with the norm and by " in sentence
@@ -355,10 +371,10 @@ def test_merging_past_the_norm(seen, link, place):
     rounding = [float(found) for found in re.findall(r"by (\de-\d+)", sentence)]
     assert rounding[0] == pytest.approx(without.key_error, rel=0.6)  # one digit of rounding
     if config.d_latent_q:
-        assert f"queries from WUQ WDQ are off by **{off_by(normed.query_error)}** with" in sentence
+        assert says(sentence, "absorption.norm_errors", queries=off_by(normed.query_error))
         assert rounding[1] == pytest.approx(without.query_error, rel=0.6)
     else:
-        assert sentence.endswith("so nothing stands between h and its queries.")
+        assert says(sentence, "absorption.norm_errors_keys")
 
 
 HOSTILE = "The cat sat on the mat and looked at *x*_y_ [a](b) $1$ ~~z~~ 12 12 | <b> & `"
@@ -392,7 +408,16 @@ def test_a_grouped_preset_and_values_out_of_range(opened):
     at = opened(PAGE, **LINK | {"preset": "llama-3-8b", "ab_queries": "5", "ab_head": "99"})
     assert control(at, "ab_queries").value == 4
     assert control(at, "ab_head").value == 5
-    assert "WQK of head 5 is 28 × 20, and 8 of its 20" in speech(at)
+    assert says(
+        speech(at),
+        "absorption.merged_look",
+        name="WQK",
+        head="5",
+        rows="28",
+        columns="20",
+        rank="8",
+        most="20",
+    )
     assert not at.error
 
 

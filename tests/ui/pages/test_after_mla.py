@@ -12,7 +12,7 @@ from kvcount import MODELS, Placing, Storage, read_bytes
 from kvcount.mistakes import mistakes
 from mla_engine import PRESETS
 from tests.ui.controls import control
-from tests.ui.screen import Chart, charts, csv, lead, plain, prose, speech, statement
+from tests.ui.screen import Chart, charts, csv, lead, plain, prose, says, speech, statement
 from ui.pages.after_mla.view import STORY as SETTINGS_STORY
 
 PAGE = "pages/after_mla.py"
@@ -40,8 +40,12 @@ def test_v4_flash_by_hand(seen):
     width = mha / 65536 * (21 * 640 + 20 * 512) / 41
     length = bytes_per_token * 43 / 41
     assert lead(at)[0] == "6.88 kB"
-    assert plain(statement(at)) == (
-        "a token: DeepSeek-V4-Flash keeps 819 times less than its heads would with MHA (5.64 MB)"
+    assert says(
+        plain(statement(at)),
+        "after_mla.line",
+        model="DeepSeek-V4-Flash",
+        times="819",
+        mha="5.64 MB",
     )
     steps, _ = drawn(at)
     read = 2 * (21 * (512 * 512 + 2**15 * 128) + 20 * 1024 * 512) / 2**17
@@ -68,10 +72,18 @@ def test_v4_flash_by_hand(seen):
     assert steps.traces[2]["x"] == pytest.approx(wanted)
     for end in ends:
         assert end in plain(steps.alt)
-    assert "Width 578 × length 0.145 × depth 41 × 16 bits = **6.88 kB** on average" in text
+    assert says(
+        text,
+        "after_mla.product",
+        width="578",
+        length="0.145",
+        depth="41",
+        bits="16",
+        total="6.88 kB",
+    )
     assert "**Width**: a row has 640 numbers in 21 layers, 512 numbers in 20 layers; with" in text
     assert "**Length**: one row stands for 4 tokens in 21 layers, 128 tokens in 20 layers." in text
-    assert "**Depth**: 41 of 43 layers keep rows that grow; 2 keep a window of the" in text
+    assert says(text, "after_mla.depth_moved", n="41", all="43")
     assert f"of 131,072 tokens the next one reads {read / 1000:.2f} kB a token" in text
     assert "**Bits**: unchanged, 16 a number." in text
     table = csv(seen(PAGE).files["mla_after_levers.csv"])
@@ -155,7 +167,7 @@ def test_what_does_not_grow_is_told_beside_the_product(seen):
     text = speech(seen(PAGE, am_model="kimi-k3").at)
     inputs = 3 * 96 * 128 * (4 - 1) * 2  # of convolutions over 4 tokens: those before, in bf16
     state = 69 * (96 * 128**2 * 4 + inputs) / 2**20  # in float32
-    assert f"{state:.0f} MiB of what is stored are windows and states" in text
+    assert says(text, "after_mla.fixed", fixed=f"{state:.0f} MiB")
     assert "windows and states" not in speech(seen(PAGE, am_model="deepseek-v3").at)
 
 
@@ -163,10 +175,10 @@ def test_where_layers_share_a_choice_those_with_an_indexer_are_named(seen):
     text = speech(seen(PAGE, am_model="glm-5.2").at)
     owners = [0, 1, 2, *range(6, 78, 4)]  # three, and then every fourth
     named = ", ".join(map(str, owners))
-    assert f"21 of 78 layers have an indexer of their own (layers {named}, counted" in text
+    assert says(text, "after_mla.sharing", all="78", layers=named, n="21")
     assert len(owners) == 21
-    assert "keep 704 numbers of a token" in text
-    assert "The other 57 read the keys that the last of these before them chose" in text
+    assert says(text, "after_mla.sharing", own="704")
+    assert says(text, "after_mla.sharing", others="57")
     mean = (21 * 704 + 57 * 576) / 78
     assert f"576 numbers: {mean:.0f} on average" in text
 
@@ -209,7 +221,9 @@ def test_what_a_choice_of_keys_reads_of_v3_2(seen):
     stored = 61 * (512 + 64 + 128) * 2 * 2**17 / GIB
     read = 61 * (2048 * (512 + 64) + 2**17 * 128) * 2 / GIB
     assert f"stores **{stored:.1f} GiB**" in text
-    assert f"reads **{read:.2f} GiB** of it, {stored / read:.2f} times less" in text
+    assert says(
+        text, "after_mla.reading_less", read=f"{read:.2f} GiB", times=f"{stored / read:.2f}"
+    )
     assert "all of it" in speech(seen(PAGE, am_model="deepseek-v3").at)
 
 

@@ -17,7 +17,7 @@ from transformers import (
 
 from mla_engine.figures.atlas import NONE, SHADES
 from mla_engine.language_model.text_heads import KINDS, repeats
-from tests.ui.screen import charts, clicked, csv, lead, plain, said, statement
+from tests.ui.screen import charts, clicked, csv, lead, plain, said, says, statement
 from ui.parts import atlas
 
 REAL, HEADS = "pages/real_models.py", "pages/trained_heads.py"
@@ -197,11 +197,11 @@ def test_a_long_text_is_pooled_and_one_token_has_no_look(opened, own_model):
     app = opened(REAL, text="the cat and the moon " * 12)
     assert not app.error
     [note] = clicked(app, atlas.NAME).words
-    assert note.startswith("each cell: largest of")
+    assert says(note, "figures.pooled")
     for page in (REAL, HEADS):
         alone = opened(page, text="a")
         assert not alone.error
-        assert any("One token has nothing before it" in line for line in said(alone))
+        assert any(says(line, "atlas.short") for line in said(alone))
         assert not [c for c in charts(alone) if c.clicks == atlas.NAME]
 
 
@@ -211,7 +211,7 @@ def test_beside_a_file_of_activations_all_heads_still_read_the_text(opened, own_
     save_file({"h": h}, models / "h.safetensors")
     app = opened(REAL, text=TEXT, activations="h.safetensors")
     np.testing.assert_array_equal(clicked(app, atlas.NAME).values(0, "z"), without)
-    assert any("here the layers read the text" in line for line in said(app))
+    assert any(says(line, "pieces.text") for line in said(app))
 
 
 def test_a_model_of_somebody_else_is_scored_when_it_is_asked_for(opened, llama):
@@ -221,7 +221,7 @@ def test_a_model_of_somebody_else_is_scored_when_it_is_asked_for(opened, llama):
     _, shares = tiles_of(app, len(ids_of(llama)))
     maps = maps_of(llama, ids_of(llama))
     np.testing.assert_allclose(shares[1], maps[1, 0], atol=0.5 / SHADES + 1e-5)
-    assert any("goes to one kind of token here" in line for line in said(app))
+    assert any(says(line, "atlas.said_here") for line in said(app))
     app = opened(HEADS, source=llama, text=TEXT, real_layers="1")
     assert "on this text" in plain(statement(app))
 
@@ -229,7 +229,7 @@ def test_a_model_of_somebody_else_is_scored_when_it_is_asked_for(opened, llama):
 def test_an_old_link_of_the_made_up_language_opens_with_it(opened, own_model):
     for link in ({"th_variant": "gqa"}, {"th_head": "1.0"}, {"made_up": "1"}):
         app = opened(HEADS, **link)
-        assert app.title[0].value.startswith("Cut off a head"), link
+        assert says(app.title[0].value, "trained_heads.title"), link
     assert app.title[0].value != opened(HEADS).title[0].value
 
 

@@ -13,7 +13,7 @@ from mla_engine import budget
 from mla_engine import claims as engine
 from mla_engine.budget import MemoryBudgetError
 from tests.ui.controls import control, pressed
-from tests.ui.screen import counted, csv, statement
+from tests.ui.screen import counted, csv, says, statement
 from ui.parts import statements
 from ui.parts.statements import typeset
 from ui.words.text import catalogue, tensor
@@ -145,9 +145,13 @@ def test_title_and_choices_count_the_verdicts(seen):
     others = len(FOUND) - n["holds"] - n["fails"]
     assert min(n["holds"], n["fails"], others) != max(n["holds"], n["fails"], others)
     at = seen(PAGE).at
-    assert statement(at) == (
-        f"Of {len(FOUND)} statements about MLA, {n['holds']} hold, {n['fails']} fail and "
-        f"{others} are true only in part or cannot be decided"
+    assert says(
+        statement(at),
+        "claims.line",
+        all=len(FOUND),
+        holds=n["holds"],
+        fails=n["fails"],
+        others=others,
     )
     assert control(at, "claims_verdict").options == [
         f"All {len(FOUND)}", *(f"{MARKS[v]} {v} {n[v]}" for v in MARKS),

@@ -21,7 +21,7 @@ from mla_engine import (
 from mla_engine.figures import symbol_html
 from mla_engine.studies import hidden_states, words_of
 from tests.ui.chart_checks import check_bars, check_lines
-from tests.ui.screen import array, cells, charts, csv, own, plain, prose, statement
+from tests.ui.screen import array, cells, charts, csv, own, plain, prose, says, statement
 from ui.words.numbers import count, digits, flop, intensity, signed, size, times
 
 PAGE = "pages/compare.py"
@@ -74,7 +74,7 @@ def test_two_data_flows_with_what_differs_marked(seen):
         f"{A} keeps {kept[0]} numbers per token and layer, {B} keeps {kept[1]:,}"
     )
     look, *names, differences = prose(at)[:4]
-    assert look == ("Marked ≠: what differs. Thick frame: what each token leaves in the cache.")
+    assert says(look, "compare.look_flow")
     assert names == [f"**{A}**", f"**{B}**"]
     for chart, here, there in zip(charts(at), (left, right), (right, left), strict=True):
         _, boxes, key = chart.traces
@@ -88,9 +88,7 @@ def test_two_data_flows_with_what_differs_marked(seen):
         assert boxes["hovertext"] == [SYMBOLS[code].meaning for code in here]
         assert key["text"] == ["<b>▣ </b>kept in the cache for every token"]
         told = ", ".join(f"{code} {shape[1:]}" for code, shape in here.items())
-        assert chart.alt == (
-            f"Data flow from h to u; each step with its shape (tokens first): {told}"
-        )
+        assert says(chart.alt, "flow.alt", steps=told)
     sets = {
         "Only in A:": [code for code in left if code not in right],
         "Only in B:": [code for code in right if code not in left],
@@ -167,7 +165,7 @@ def test_equal_layers_differ_in_nothing(opened):
     at = opened(PAGE, **LINK | {"vs_right_as": "mla_absorbed"})
     kept = costs.cache_elements(CONFIG)
     other = A.replace("A:", "B:")
-    assert statement(at) == f"{A} and {other} keep the same {kept} numbers per token and layer"
+    assert says(statement(at), "compare.line_equal", left=A, right=other, a=kept)
     assert prose(at)[3] == "No step differs."
     assert not any(at.table[0].value["≠"])
     assert not any("≠" in text for chart in charts(at) for text in chart.traces[1]["text"])
@@ -213,9 +211,7 @@ def test_cache_and_costs_of_both(opened, downloads):
     check_lines(growth, lengths, lines, ("context length, tokens", "cache, MiB"))
     assert [(line["x0"], line["x1"]) for line in growth.layout["shapes"]] == [(context, context)]
     now = [size(n * context) for n in held]
-    assert growth.alt == (
-        f"Cache of one layer against context length. At 8,192 tokens A holds {now[0]}, B {now[1]}."
-    )
+    assert says(growth.alt, "compare.alt_growth", tokens="8,192", a=now[0], b=now[1])
 
     parts = {
         "cache read": [cost.cache_read_bytes for cost in decoding],
@@ -226,11 +222,9 @@ def test_cache_and_costs_of_both(opened, downloads):
     totals = [size(cost.total_bytes) for cost in decoding]
     mebibytes = {part: np.divide(moved, 2**20) for part, moved in parts.items()}
     check_bars(bars, mebibytes, ["A", "B"], "MiB moved by a decode step", totals)
-    assert bars.alt == (
-        f"Bytes that one decode step moves, part by part: A {totals[0]}, B {totals[1]} in all."
-    )
-    assert notes(at)[0].startswith("One layer, one sequence, 2 bytes a number.")
-    assert prose(at)[0].startswith("Compare how the two caches grow")
+    assert says(bars.alt, "compare.alt_step", a=totals[0], b=totals[1])
+    assert says(notes(at)[0], "compare.cost_note")
+    assert says(prose(at)[0], "compare.look_costs")
 
 
 def test_up_projected_bytes_are_those_of_the_expanded_form(opened):
@@ -318,10 +312,13 @@ def test_one_head_of_each_over_the_same_words(opened, downloads, kind, exchanged
         np.testing.assert_allclose(numbers, values, rtol=1e-5, atol=1e-5)
     said = prose(at)
     assert said[1:3] == [f"**{side}**" for side in names]
-    assert html.unescape(said[3]) == (
-        f"They differ most in the framed cell, where \u2068{WORDS[row]}\u2069 looks at "
-        f"\u2068{WORDS[column]}\u2069: **{signed(expected[0][row, column])}** in A, "
-        f"**{signed(expected[1][row, column])}** in B."
+    assert says(
+        html.unescape(said[3]),
+        "compare.apart",
+        query=f"⁨{WORDS[row]}⁩",
+        target=f"⁨{WORDS[column]}⁩",
+        a=signed(expected[0][row, column]),
+        b=signed(expected[1][row, column]),
     )
     assert notes(at) == [
         "The weights are random, from one seed; a side with fewer heads shows its last head.",

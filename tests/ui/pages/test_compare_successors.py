@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.ui.pages.test_attention_maps_successors import N, looped, weight
-from tests.ui.screen import cells, charts, lead, own, prose, statement
+from tests.ui.screen import cells, charts, lead, own, prose, says, statement
 
 PAGE = "pages/compare.py"
 SMALL = {"preset": "small"}
@@ -44,7 +44,7 @@ def test_the_statement_has_what_grows_and_what_does_not(opened, left, right, num
     assert lead(at)[0] == number
     assert said in statement(at)
     assert statement(at).count(" 5.12 KiB") == (left, right).count("kda")
-    assert ("beside that at most" in statement(at)) == bool({left, right} - {"mla"})
+    assert (says(statement(at), "compare.line_fixed")) == bool({left, right} - {"mla"})
     assert f"{(STATE + TAILS) / 1024:.2f}" == "5.12"
     fixed = at.table[0].value.loc["Fixed cache per layer"]
     names = {"kda": "5.12 KiB", "mla": "none"}
@@ -74,7 +74,7 @@ def test_the_caches_are_counted_part_by_part_at_every_length(opened):
     assert math.isfinite(high)
     held = at.table[0].value.loc["Cache of the context"]
     assert (held["A"], held["B"]) == (f"{pooled_bytes(8192) / 1024:.0f} KiB", "5.12 KiB")
-    assert any("A state keeps 4 bytes a number." in one.value for one in own(at, "caption"))
+    assert any(says(one.value, "compare.cost_state") for one in own(at, "caption"))
 
 
 def test_a_state_stands_beside_attention_as_weights_on_one_scale(opened, downloads):
@@ -93,7 +93,7 @@ def test_a_state_stands_beside_attention_as_weights_on_one_scale(opened, downloa
         heat = chart.traces[0]
         assert (heat["zmin"], heat["zmax"]) == (-1.0, 1.0)
         assert "weight %{z" in heat["hovertemplate"]
-        assert chart.alt.startswith("How much of each word's value head 2 of ")
+        assert says(chart.alt, "compare.alt_weights", head="2")
     apart = np.nanargmax(np.abs(shares - wanted))
     row, column = np.unravel_index(apart, (N, N))
     for chart in (left, right):
@@ -118,12 +118,12 @@ def test_maps_with_entries_keep_their_own_columns(opened, kind):
     lines = [shape["x0"] for shape in left.layout["shapes"]]
     assert lines == [N - 0.5, N + 4.5], "the words end, and the entries; no cell is framed"
     assert not right.layout.get("shapes")
-    assert any(line.startswith("The columns of the two are not the same") for line in prose(at))
+    assert any(says(line, "compare.other_columns") for line in prose(at))
 
 
 def test_two_maps_with_the_same_columns_are_compared(opened):
     at = sides(opened, "csa", "csa", "maps")
-    assert any("They differ most in the framed cell" in line for line in prose(at))
+    assert any(says(line, "compare.apart") for line in prose(at))
 
 
 def test_a_flow_with_a_state_does_not_say_that_all_is_kept_of_every_token(opened):
@@ -131,4 +131,4 @@ def test_a_flow_with_a_state_does_not_say_that_all_is_kept_of_every_token(opened
     left, right = charts(at)
     assert left.traces[-1]["text"] == ["<b>▣ </b>kept in the cache for every token"]
     assert right.traces[-1]["text"] == ["<b>▣ </b>kept in the cache"]
-    assert any("of the last ones or once for all" in line for line in prose(at))
+    assert any(says(line, "compare.look_kept") for line in prose(at))

@@ -8,7 +8,7 @@ import pytest
 from mla_engine import costs
 from tests.ui.controls import control
 from tests.ui.pages.test_attention_maps_trained import OWN, attention, nth, run
-from tests.ui.screen import charts, own, prose, statement
+from tests.ui.screen import charts, own, prose, says, statement
 from tests.ui.trained_models import CACHED, LAYERS, TRAINED_ON, VARIANTS, model
 from ui.words.numbers import count, share
 
@@ -38,7 +38,7 @@ def captions(at) -> list[str]:
 @pytest.mark.parametrize(("layer", "head"), [(1, 0), (0, 3)])
 def test_the_page_begins_with_the_maps_of_both_models(seen, layer, head):
     at = seen(PAGE, **({"trained_layer": "0"} if layer == 0 else {}), vs_head=str(head)).at
-    assert at.title[0].value == "Two models read one sentence"
+    assert says(at.title[0].value, "compare.title_trained")
     assert control(at, "vs_view").value == "maps"
     assert "vs_view" not in at.query_params
     assert statement(at) == (
@@ -66,10 +66,9 @@ def test_the_page_begins_with_the_maps_of_both_models(seen, layer, head):
             f"{number}: {bare(nth(OWN, int(row.argmax())))} {share(float(row.max()))}"
             for number, row in enumerate(maps[:, 8])
         )
-        assert told == f"{letter}: From {anna}, the heads look most at: {', '.join(each)}."
-    assert any(
-        c.startswith(f"Each side is layer {layer} of a model of its own") for c in captions(at)
-    )
+        assert told.startswith(f"{letter}: ")
+        assert says(told, "compare.heads_look", query=anna, each=", ".join(each))
+    assert any(says(c, "compare.both_trained", layer=layer) for c in captions(at))
 
 
 def test_where_the_words_leave_it_open_the_maps_differ_most_somewhere(opened):
@@ -79,7 +78,7 @@ def test_where_the_words_leave_it_open_the_maps_differ_most_somewhere(opened):
     row, column = np.unravel_index(apart.argmax(), apart.shape)
     frame = charts(at)[0].layout["shapes"][0]
     assert (frame["x0"], frame["y0"]) == (column - 0.5, row - 0.5)
-    assert any(line.startswith("They differ most in the framed cell") for line in prose(at))
+    assert any(says(line, "compare.apart") for line in prose(at))
 
 
 def test_logits_are_the_models_own(opened):
@@ -94,19 +93,19 @@ def test_logits_are_the_models_own(opened):
 
 def test_one_model_in_two_forms_is_called_so(seen):
     at = seen(PAGE, vs_right_as="mla").at
-    assert at.title[0].value == "Two layers side by side"
-    assert any(c.startswith("Both sides have the weights of the same") for c in captions(at))
+    assert says(at.title[0].value, "compare.title")
+    assert any(says(c, "compare.one_model") for c in captions(at))
     a, b = (chart.values(0, "z") for chart in charts(at))
     np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
 def test_a_published_model_beside_a_trained_one_is_called_noise(opened):
     at = opened(PAGE, vs_right="llama-3-8b", vs_right_as="own")
-    assert at.title[0].value == "Two layers side by side"
+    assert says(at.title[0].value, "compare.title")
     assert control(at, "vs_view").value == "flow", "its maps are noise"
     maps = opened(PAGE, vs_right="small", vs_right_as="own", vs_view="maps")
     said = next(c for c in captions(maps) if "noise" in c)
-    assert said.startswith("A is layer 1 of a trained model. B has random weights")
+    assert says(said, "compare.one_trained", real="A", layer="1", drawn="B")
     drawn = charts(maps)[0].values(0, "z")
     np.testing.assert_allclose(drawn[SEEN], looks("mla_absorbed")[0][SEEN], rtol=1e-5, atol=1e-6)
     assert any(line.startswith("They differ most") for line in prose(maps))
@@ -140,4 +139,4 @@ def test_the_sentence_the_layer_and_an_example_are_chosen_below_the_maps(opened)
     expected = np.where(np.isfinite(drawn), looks("mla_absorbed", 0, text)[0], np.nan)
     np.testing.assert_allclose(drawn, expected, rtol=1e-5, atol=1e-6)
     control(at, "sentence").set_value(" ".join(["fig"] * (TRAINED_ON + 1))).run()
-    assert any(line.startswith(f"The sentence has {TRAINED_ON + 1} words") for line in prose(at))
+    assert any(says(line, "maps.beyond", words=TRAINED_ON + 1) for line in prose(at))

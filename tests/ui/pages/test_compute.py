@@ -31,11 +31,13 @@ from tests.ui.screen import (
     charts,
     csv,
     lead,
+    numbers,
     own,
     plain,
     prose,
     refusal,
     saying,
+    says,
     statement,
 )
 from ui.engine.queue import Queue
@@ -195,9 +197,7 @@ def test_every_way_stands_under_the_roof_at_its_own_numbers(shown):
     assert roof.layout["annotations"][0]["x"] == near(math.log10(ridge))
     assert roof.words == [f"ridge {digits(ridge)}"]
     at = "; ".join(f"{name}: {digits(cost.flops_per_byte)}" for name, cost in shown.costs.items())
-    assert roof.alt == (
-        f"Roofline of {device.name}, ridge at {digits(ridge)} FLOP per byte. FLOP per byte: {at}."
-    )
+    assert says(roof.alt, "compute.alt_roof", gpu=device.name, ridge=digits(ridge), at=at)
 
 
 def test_bars_part_the_bytes_of_each_way(shown):
@@ -215,7 +215,7 @@ def test_bars_part_the_bytes_of_each_way(shown):
     made = {part: [shown.layers * n / unit_bytes for n in of] for part, of in parts.items()}
     check_bars(bars, made, list(shown.costs), axis, ends)
     held = "; ".join(f"{name}: {end}" for name, end in zip(shown.costs, ends, strict=True))
-    assert bars.alt == f"Bytes moved, part by part. In all: {held}."
+    assert says(bars.alt, "compute.alt_bytes", held=held)
 
 
 # The crossings
@@ -241,8 +241,8 @@ def test_flop_of_both_forms_cross_where_the_engine_says(shown):
     clocked = costs.expanding_wins(LATENT, context, shown.device, batch=shown.given["batch"])
     limit = digits(costs.crossover_queries(LATENT))
     said = saying(shown.at, f"Below **{wins}** query tokens")
-    assert f"with {count(context)} cached tokens that takes fewer FLOP" in said
-    assert f"the limit is {limit}; by the least time on {shown.device.name}: {clocked}." in said
+    assert says(said, "compute.expand", tokens=count(context))
+    assert says(said, "compute.expand", limit=limit, gpu=shown.device.name, clocked=clocked)
     assert chart.alt == said.replace("*", "")
 
 
@@ -296,13 +296,26 @@ def test_every_device_stands_in_the_table_with_its_rates_and_source(decoding):
 
 def test_the_title_of_decoding_sets_intensities_against_the_ridge(decoding):
     absorbed, mha = (digits(decoding.costs[n].flops_per_byte) for n in ("MLA, absorbed", "MHA"))
-    assert statement(decoding.at) == (
-        f"Below {digits(decoding.device.ridge)} FLOP per byte MI300X waits for memory: in decoding "
-        f"DeepSeek-V3 / R1 (671B), sizes changed, absorbed MLA does {absorbed}, MHA {mha}"
+    assert says(
+        statement(decoding.at),
+        "compute.line_decode",
+        ridge=digits(decoding.device.ridge),
+        gpu="MI300X",
+        model="DeepSeek-V3 / R1 (671B), sizes changed",
+        mla_absorbed=absorbed,
+        mha=mha,
     )
     source, counted = of_page(decoding.at, "caption")
     assert source.startswith("MI300X: 1,307 TFLOP/s, 5,300 GB/s. Source: AMD Instinct MI300X")
-    assert "layers 61, batch 16, 8,192 tokens in the cache, 4 new, 2 bytes a number" in counted
+    assert says(
+        counted,
+        "compute.counted_decode",
+        layers="61",
+        batch="16",
+        tokens="8,192",
+        queries="4",
+        width="2",
+    )
     assert any("Absorbed MLA reads" in look for look in prose(decoding.at))
 
 
@@ -311,12 +324,12 @@ def test_the_title_of_prefill_has_the_least_times_of_both_forms(filling):
         clock(filling.device.seconds(filling.costs[name]))
         for name in ("MLA, expanded", "MLA, absorbed")
     )
-    assert statement(filling.at) == (
-        "DeepSeek-V3 / R1 (671B), sizes changed: to prefill 2,048 tokens, L4 needs at least "
-        f"{expanded} expanded, {absorbed} absorbed"
-    )
+    least = {"mla_each": expanded, "mla_absorbed": absorbed}
+    assert says(statement(filling.at), "compute.line_prefill", tokens="2,048", gpu="L4", **least)
     counted = of_page(filling.at, "caption")[1]
-    assert "layers 1, batch 2, 2,048 tokens, all of them queries, 2 bytes a number;" in counted
+    assert says(
+        counted, "compute.counted_prefill", layers="1", batch="2", tokens="2,048", width="2"
+    )
     assert control(filling.at, "cost_queries").disabled
     assert not any("batch sizes" in text for text in prose(filling.at))
 
@@ -327,9 +340,8 @@ def test_the_batches_where_a_whole_step_turns_compute_bound(decoding):
         step = partial(call, 8192, new_tokens=4)
         turns = costs.step_turns(lambda n, step=step: step(batch=n), decoding.device)
         found.append(f"{name}: {'never' if turns is None else count(turns)}")
-    assert saying(decoding.at, "batch sizes") == (
-        "On MI300X the whole step, weights included, turns compute-bound at these batch sizes. "
-        f"{'; '.join(found)}."
+    assert says(
+        saying(decoding.at, "batch sizes"), "compute.batches", gpu="MI300X", said="; ".join(found)
     )
     assert any("never" in one for one in found)
     assert not all("never" in one for one in found)
@@ -391,7 +403,7 @@ def test_a_latent_as_wide_as_keys_and_values_is_never_expanded(opened):
     assert costs.expanding_wins(config, 256) is None
     said, chart = saying(at, "absorbing takes fewer FLOP"), charts(at)[2]
     assert said.startswith("Over 256 cached tokens")
-    assert "(A10G or any other device)" in said
+    assert says(said, "compute.never_expand", gpu="A10G")
     assert chart.alt == said
     assert chart.names == ["MLA, absorbed", "MLA, expanded each step"], "no ring"
 
@@ -411,7 +423,7 @@ def test_all_layers_are_those_that_have_a_cache(opened, preset, layers):
     said = of_page(at, "caption")[1]
     assert f"layers {layers}, batch" in said
     others = sum(n for _, n in PRESETS[preset].beside) if preset in PRESETS else 0
-    assert (f"The model's {others} layers of other kinds" in said) == bool(others)
+    assert (says(said, "compute.counted_others", layers=others)) == bool(others)
     assumed = [m.value for m in at.markdown if "no MLA" in m.value]
     assert assumed == ["This model has no MLA: the latent is assumed in DeepSeek-V2's proportions, "
                        "$d_c$ = 512 and $d_R$ = 64."] * (layers in (32, 10))  # fmt: skip
@@ -451,17 +463,21 @@ def test_the_indexer_pays_from_where_it_saves_more_than_it_costs(opened, queries
     )
     wins = next(n for n in range(1, 10_000) if chosen(n) < every(n))
     index = 2 * queries * (64 * (1536 * 128 + 7168 + (65_536 + queries) * 129) + 7168 * 128)
-    assert at.title[0].value == "From when on does choosing keys pay?"
+    assert says(at.title[0].value, "compute.title_indexed")
     number, line = lead(at)
     assert number == f"{wins:,} tokens"
-    assert line == (
-        f"DeepSeek-V3.2-Exp: from {wins:,} cached tokens on the indexer saves more FLOP than it "
-        f"costs; with 65,536 a step takes {flop(chosen(65_536))}, without an indexer "
-        f"{flop(every(65_536))}"
+    assert says(
+        line,
+        "compute.line_indexed_decode",
+        model="DeepSeek-V3.2-Exp",
+        turn=f"{wins:,}",
+        tokens="65,536",
+        chosen=flop(chosen(65536)),
+        every=flop(every(65536)),
     )
     sentence = saying(at, "An indexer scores every key")
     assert f"Below **{wins:,}** tokens" in sentence
-    assert "no more than 2,048 of them" in sentence
+    assert says(sentence, "compute.choosing", topk="2,048")
     assert plain(f"{flop(chosen(65_536))}, of which the indexer {flop(index)}") in sentence
     assert "assumed" not in sentence
     chart = charts(at)[4]
@@ -516,15 +532,11 @@ def test_what_came_after_mla_is_set_against_it_over_the_context(opened, code):
         "kda": 64 * (2 * 96 * 160 + 3 * 352), "block_dsa": 2048 * 384 + 2048 * 64,
     }[code]  # fmt: skip
     dense_read = tied_size(2 * 8192 * (384 + 32))
-    assert line == (
-        f"DeepSeek-V3 / R1 (671B), sizes changed: with 8,192 cached tokens a step of "
-        f"{called} takes {flop(its(8192))} and reads {tied_size(2 * held)} of its cache, "
-        f"“MLA, absorbed” takes {flop(mla(8192))} and reads {dense_read}; "
-        f"fewer FLOP with {called} from {wins:,} tokens on"
-    )
-    assert prose(at)[0].endswith(
-        f"{called} may stand left of absorbed MLA and still take less of both."
-    )
+    own = {"name": called, "chosen": flop(its(8192)), "read": tied_size(2 * held)}
+    dense = {"every": flop(mla(8192)), "read_all": dense_read}
+    assert says(line, "compute.line_after_decode", tokens="8,192", **own, **dense)
+    assert f"{wins:,}" in line
+    assert says(prose(at)[0], "compute.look_later", name=called)
     *_, products, over, cache = charts(at)
     assert over.names[:6] == ["MLA, absorbed", *list(WAYS)[-5:]]
     contexts = [2**n for n in range(8, 18)]
@@ -553,13 +565,13 @@ def test_a_prompt_is_set_against_expanding_all_keys(opened):
     (few, every), (fewer, more) = flops(wins), flops(wins - 1)
     assert few < every
     assert fewer >= more
-    assert "of which the indexer" in saying(at, f"Below **{wins:,}** tokens")
+    assert says(saying(at, f"Below **{wins:,}** tokens"), "compute.choosing")
     assert "“MLA, expanded”" in saying(at, "An indexer scores every key")
 
 
 def test_a_model_without_an_indexer_has_an_assumed_one(opened):
     sentence = saying(opened(PAGE, preset="deepseek-v3"), "An indexer scores every key")
-    assert "one is assumed in the proportions of DeepSeek-V3.2's" in sentence
+    assert says(sentence, "compute.choosing_assumed")
 
 
 # This machine
@@ -586,12 +598,10 @@ def test_this_machine_has_a_roof_of_its_own(opened, rates):
     at = opened(PAGE, **LINK, cost_gpu="this", cost_context="4096", cost_batch="4")
     cost = costs.decode(LATENT, 4096, batch=4, dtype_bytes=4)
     title, (source, counted) = statement(at), of_page(at, "caption")
-    assert title.startswith("Below 15.0 FLOP per byte this machine's CPU waits for memory: ")
-    assert f"absorbed MLA does {digits(cost.flops_per_byte)}, MHA" in title
-    assert source == (
-        "this machine's CPU: 0.300 TFLOP/s, 20.0 GB/s. Source: measured here, the best of a square "
-        "matrix product and of a copy in memory."
-    )
+    assert says(title, "compute.line_decode", ridge="15.0", gpu="this machine's CPU")
+    assert says(title, "compute.line_decode", mla_absorbed=digits(cost.flops_per_byte))
+    assert numbers(source) == {"0.300": 1, "20.0": 1}
+    assert says(source, "compute.source_this")
     assert "4 bytes a number" in counted
     roof, _, _, turning = charts(at)[:4]
     assert roof.values("MLA, absorbed", "x") == near([cost.flops_per_byte])
@@ -655,7 +665,7 @@ def test_measuring_is_on_request_and_stands_beside_the_model(opened, timed, rate
     at = opened(PAGE, **SMALL, **link)
     assert not has_button(at, "cost_again")
     assert not timed
-    assert button(at, "cost_measure").label == "Measure on this machine"
+    assert says(button(at, "cost_measure").label, "compute.measure")
     pressed(at, "cost_measure")
     assert button(at, "cost_again").label == "Measure again"
     assert not has_button(at, "cost_measure")
@@ -698,7 +708,7 @@ def test_measuring_is_on_request_and_stands_beside_the_model(opened, timed, rate
         assert set(rows[column]) == {value}
     assert chart.words == ["ridge 15.0"]
     assert (chart.axis("x"), chart.axis("y")) == ("FLOP per byte", "TFLOP/s")
-    assert chart.alt.startswith("Roofline of this machine's CPU with modelled and measured marks.")
+    assert says(chart.alt, "compute.alt_measured", gpu="this machine's CPU")
     first = rates.seconds(every["mha"])
     assert f": MHA: {clock(first)} / {clock(0.5)}; GQA, g = 3: " in chart.alt
     reached = f"{giga(PEAK, 'FLOP/s')} in products and {giga(SPEED, 'B/s')} in copies"
@@ -707,7 +717,7 @@ def test_measuring_is_on_request_and_stands_beside_the_model(opened, timed, rate
         "layer of 4 heads, one sequence, 128 tokens in the cache, 2 new: as much of the sizes "
         "above as runs in a moment."
     )
-    assert any(c.startswith("Both columns are for exactly") for c in of_page(at, "caption"))
+    assert any(says(c, "compute.measured_note") for c in of_page(at, "caption"))
 
     control(at, "cost_context").set_value(256).run()
     assert has_button(at, "cost_measure"), "other sizes are measured on request again"
@@ -722,10 +732,7 @@ def test_measuring_prefill_times_both_forms_of_mla(opened, timed, rates, downloa
         ["absorbed", "pooled", "pooled", "chunked", "absorbed"],
     )
     assert forms == [(form, (1, 256, 48)) for form in (*["expanded"] * 3, *of_mla, *later)]
-    assert saying(at, "Taken on").endswith(
-        "One layer of 4 heads, one sequence of 256 tokens: as much of the sizes above as runs in "
-        "a moment."
-    )
+    assert says(saying(at, "Taken on"), "compute.tried_prefill", heads="4", tokens="256")
     rows = csv(downloads["compute_measured.csv"])
     cost = costs.prefill(TINY_LATENT, 256, "absorbed", heads=range(4), dtype_bytes=4)
     assert rows.iloc[3][["way", "phase"]].tolist() == ["mla_absorbed", "prefill"]

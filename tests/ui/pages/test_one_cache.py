@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tests.one_cache_rows import KINDS, LOSSES, rows, write
-from tests.ui.screen import charts, csv, refusal, speech
+from tests.ui.screen import charts, csv, refusal, says, speech
 from ui.parts import one_cache
 
 PAGE, OTHER = ("pages/quality.py", "quality"), ("pages/compression.py", "cmp")
@@ -88,8 +88,10 @@ def test_the_findings_are_times_the_model_as_it_is(seen):
         way: f"{perplexity(way, 128, fit)[0] / itself:#,.3g}".rstrip(".")
         for way, fit in (("averaged", ()), ("latent", KINDS), ("weights", ()))
     }
-    assert f"one, {times['averaged']} times that; a latent, {times['latent']} times" in words
-    assert f"by the weights alone, {times['weights']} times" in words
+    assert says(
+        words, "one_cache.found_averaged", averaged=times["averaged"], latent=times["latent"]
+    )
+    assert says(words, "one_cache.found_weights", weights=times["weights"])
     assert "and costs more" in words
     same = f"{perplexity('latent', 128, KINDS)[0]:#.3g}".rstrip(".")
     assert f"the same for all {same}, by the attention that it gets {same}." in words
@@ -99,7 +101,7 @@ def test_what_the_pieces_do_not_tell_apart_is_no_finding(opened, file):
     losses = dict(LOSSES)
     losses["absorbable", 128, KINDS] = ((3.95, 3.4, 3.6), (3.1, 3.1, 3.25))
     write(file, points=rows(losses))
-    assert "no clear difference shows here" in speech(opened("pages/quality.py"))
+    assert says(speech(opened("pages/quality.py")), "one_cache.found_absorbable_same")
 
 
 def test_fitted_to_one_kind_it_is_measured_on_both(seen):

@@ -19,7 +19,7 @@ from mla_engine import (
     RopeConfig,
 )
 from mla_engine.studies.words import hidden_states
-from tests.ui.screen import component, lead, statement
+from tests.ui.screen import component, lead, says, statement
 
 Opened = Callable[..., AppTest]
 SIZES = {
@@ -69,8 +69,8 @@ def test_entries_grow_by_their_share_of_a_token(
     blocks = {block["code"]: block for block in scene["blocks"]}
     per = {"csa": 2, "hca": 4}[variant]
     assert blocks["kv_E"]["size"] == f"8/{per} × 44 = {8 * 44 // per} numbers"
-    assert blocks["kv_E"]["meaning"].endswith(f"; one stands for {per} tokens")
-    assert blocks["kv_E"]["kept"] == f"Kept in the cache: {44 // per} numbers per token."
+    assert says(blocks["kv_E"]["meaning"], "scene.pools", tokens=per)
+    assert says(blocks["kv_E"]["kept"], "scene.cached", numbers=44 // per)
     said = "Kept in the cache for the last 3 tokens alone: 44 numbers each."
     assert blocks["kv_T"]["kept"] == said
     marked = {code for code, block in blocks.items() if block["cached"]}
@@ -86,16 +86,20 @@ def test_entries_grow_by_their_share_of_a_token(
         trace = layer(hidden(scene))
     shows(blocks["kv_E"], trace.kv_E[0].T)
     shows(blocks["attention"], trace.attention[0, 0].T)
-    assert blocks["kv_E"]["cut"].startswith("One column an entry: 8 of 44 numbers, random")
+    assert says(blocks["kv_E"]["cut"], "scene.cut_entries", shown="8", all="44")
 
 
 def test_a_state_does_not_grow(opened: Opened) -> None:
     at = opened(variant="kda", **LINK)
     first = -(-STATE // MHA)
-    assert statement(at) == (
-        f"KDA remembers {STATE:,} numbers per layer however long the text; standard attention "
-        f"(MHA) with the same 6 heads remembers {MHA} per token, more than that from token {first} "
-        "on"
+    assert says(
+        statement(at),
+        "overview.line_state",
+        variant="KDA",
+        fixed=f"{STATE:,}",
+        heads="6 heads",
+        mha=MHA,
+        tokens=first,
     )
     shown = {m.label: m.value for m in at.metric}
     assert shown.pop("State") == f"{STATE:,}"
@@ -105,10 +109,10 @@ def test_a_state_does_not_grow(opened: Opened) -> None:
     assert held(DeltaCache, KDA, first - 1) > MHA * (first - 1)
     scene = component(at, "scene")
     shows_held(scene, DeltaCache, KDA)
-    assert scene["texts"]["each"] == f"more per token: always {STATE:,}"
+    assert says(scene["texts"]["each"], "scene.each_fixed", fixed=f"{STATE:,}")
     assert scene["pictures"]["wide"]["shelf"]["pieces"] == []
     blocks = {block["code"]: block for block in scene["blocks"]}
-    assert blocks["S"]["kept"].startswith(f"Kept in the cache: these {6 * 20 * 28:,} numbers")
+    assert says(blocks["S"]["kept"], "scene.cached_state", numbers=f"{6 * 20 * 28:,}")
     assert {code for code, block in blocks.items() if block["cached"]} == {"S"}
     with torch.inference_mode():
         trace = DeltaAttention(KDA, seed=0, heads=(0,)).forward_recurrent(hidden(scene))
@@ -121,10 +125,17 @@ def test_of_two_tokens_one_index_key_is_drawn_and_kept(opened: Opened) -> None:
     at = opened(variant="block_dsa", **LINK)
     grows, waiting = 44 + 20 // 2, 2 * 20 - 20 // 2
     kept = held(PooledIndexCache, BLOCKS, 32_768)
-    assert statement(at) == (
-        f"At 32,768 tokens Block DSA remembers {kept:,} numbers per layer; standard attention "
-        f"(MHA) with the same 6 heads remembers {32_768 * MHA:,}. A further token adds {grows} "
-        f"numbers instead of {MHA}; at most {waiting} stay besides, however long the text"
+    assert says(
+        statement(at),
+        "overview.line_fixed",
+        tokens="32,768",
+        variant="Block DSA",
+        held=f"{kept:,}",
+        heads="6 heads",
+        all=f"{32768 * MHA:,}",
+        elements=grows,
+        mha=MHA,
+        fixed=waiting,
     )
     assert [m.value for m in at.metric][:2] == [f"{grows}", f"{MHA / (kept / 32_768):#.3g}×"]
     scene = component(at, "scene")
@@ -134,7 +145,7 @@ def test_of_two_tokens_one_index_key_is_drawn_and_kept(opened: Opened) -> None:
     key = blocks["k_E"]
     assert key["size"] == f"8/2 × 20 = {8 * 20 // 2} numbers"
     assert key["meaning"].endswith("one for all index heads; one stands for 2 tokens")
-    assert key["kept"] == "Kept in the cache: 10 numbers per token."
+    assert says(key["kept"], "scene.cached", numbers="10")
     made = 8 * (20 + 20) * 96  # of each token an index key and the logits of its gates
     assert key["cost"] == f"Cost: {made / 1000:.1f}\xa0k multiply-adds for 8 tokens."
     assert {code for code, block in blocks.items() if block["cached"]} == {"c_KV", "k_E"}
@@ -147,14 +158,14 @@ def test_of_two_tokens_one_index_key_is_drawn_and_kept(opened: Opened) -> None:
     with torch.inference_mode():
         trace = layer.forward_absorbed(hidden(scene))
     shows(key, trace.k_E[0].T)
-    assert key["cut"].startswith("One column a block: 8 of 20 numbers, random")
+    assert says(key["cut"], "scene.cut_blocks", shown="8", all="20")
 
 
 def test_a_sentence_too_short_for_an_entry_says_so(opened: Opened) -> None:
     scene = component(opened(variant="hca", preset="deepseek-v2-lite"), "scene")
     entry = next(block for block in scene["blocks"] if block["code"] == "kv_E")
     assert entry["size"] == f"8/128 × 512 = {8 * 512 // 128} numbers"
-    assert entry["cut"] == "These few tokens fill no entry yet."
+    assert says(entry["cut"], "scene.no_entry")
     assert "cells" not in entry
 
 

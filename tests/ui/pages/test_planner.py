@@ -21,7 +21,7 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine.figures.cells import relative_luminance
 from mla_engine.figures.theme import TRANSPARENT
-from tests.ui.screen import Chart, charts, csv, lead, plain, speech, statement
+from tests.ui.screen import Chart, charts, csv, lead, plain, says, speech, statement
 
 PAGE, GIB, CONTEXT = "pages/planner.py", 2**30, 2**15
 MEMORY, BANDWIDTH, PEAK = 143_771 * 2**20, 4800 * 10**9, 1979 * 10**12
@@ -82,12 +82,16 @@ def test_what_fits_and_how_fast_by_hand(opened: Opened, downloads: dict):
     at = opened(PAGE)
     batch = floor(room() / SEQUENCE)
     assert lead(at)[0] == f"{batch} sequences"
-    assert plain(statement(at)) == (
-        "of 32,768 tokens fit when 8 × H200 SXM serve DeepSeek-V3 / R1 (671B): "
-        f"together at most {rate(batch):,.0f} tokens a second if all use the same "
-        f"experts, {rate(batch, touched=of_their_own(batch)):,.0f} if none shares any"
+    assert says(
+        plain(statement(at)),
+        "planner.line_routed",
+        context="32,768",
+        gpus="8 × H200 SXM",
+        model="DeepSeek-V3 / R1 (671B)",
+        rate=f"{rate(batch):,.0f}",
+        own=f"{rate(batch, touched=of_their_own(batch)):,.0f}",
     )
-    assert "Arithmetic would not be one at any batch" in speech(at)
+    assert says(speech(at), "planner.limit_reading")
     cache, free = batch * SEQUENCE, room() - batch * SEQUENCE
     memory = charts(at)[0]
     parts = {"overhead": OVERHEAD, "weights": weights(TOTAL), "cache": cache, "free": free}
@@ -101,15 +105,21 @@ def test_what_fits_and_how_fast_by_hand(opened: Opened, downloads: dict):
         assert "base" not in memory.trace(name)
     assert memory.layout["barmode"] == "stack"
     assert memory.layout["shapes"][0]["x0"] == pytest.approx(MEMORY / GIB)
-    assert memory.axis("x") == "GiB on each GPU"
+    assert says(memory.axis("x"), "planner.axis_memory")
     said = re.findall(r"(\w+) ([\d.]+) ([GM])iB", memory.alt.partition(": ")[2])
     assert {name: float(number) * 2 ** {"G": 30, "M": 20}[unit] for name, number, unit in said} == {
         name: pytest.approx(float(amount), rel=5e-3) for name, amount in parts.items()
     }
     assert f"cache {batch} × 1.07 GiB = 60.0 GiB" in speech(at)
-    assert "each of the 8 GPUs of a group keeps the whole 1.07 GiB" in speech(at)
+    assert says(speech(at), "planner.split_none", ranks="8", each="1.07 GiB")
     dealt, each = 8 * floor(room(data=8) / SEQUENCE), float(weights(TOTAL, 8) / GIB)
-    assert f"({each:.1f} GiB of weights on each): {dealt} sequences fit, now {batch}." in speech(at)
+    assert says(
+        speech(at),
+        "planner.dealt_weights",
+        each=f"{each:.1f} GiB",
+        most=f"{dealt} sequences",
+        now=batch,
+    )
     table = csv(downloads["mla_plan_memory.csv"]).iloc[0]
     assert (table["largest_batch"], table["sequence_bytes"]) == (batch, SEQUENCE)
     assert_allclose(sum(table[f"{name}_bytes"] for name in ("weight", "overhead", "cache", "free")),
@@ -143,14 +153,16 @@ def test_rates_up_to_where_memory_ends(opened: Opened, downloads: dict):
     ]
     pairs = CONTEXT * (CONTEXT + 1) // 2
     prompt = 2 * ACTIVE * CONTEXT + 61 * 2 * 128 * (128 + 128 + 64) * pairs
-    assert f"takes at least **{float(1000 * prompt / (8 * PEAK)):.0f} ms**" in speech(at)
+    assert says(
+        speech(at), "planner.first_token", seconds=f"{float(1000 * prompt / (8 * PEAK)):.0f} ms"
+    )
 
 
 def test_arithmetic_limits_where_each_gpu_has_sequences_of_its_own(opened: Opened):
     at = opened(PAGE, plan_tensor="1", plan_data="8")
     batch = 8 * floor(room(data=8) / SEQUENCE)
     assert lead(at)[0] == f"{batch} sequences"
-    assert f"keeps the {WHOLE:,} parameters of attention that are known" in speech(at)
+    assert says(speech(at), "planner.whole", n=f"{WHOLE:,}")
     assert f"{rate(batch, 8):,.0f} tokens a second" in plain(statement(at))
     ridge = next(
         n
@@ -158,11 +170,11 @@ def test_arithmetic_limits_where_each_gpu_has_sequences_of_its_own(opened: Opene
         if (2 * ACTIVE + ATTENTION) * n / 8 / PEAK
         >= (weights(ACTIVE, 8) + n // 8 * SEQUENCE) / BANDWIDTH
     )
-    assert f"From {ridge} sequences on arithmetic takes as long as reading" in speech(at)
+    assert says(speech(at), "planner.limit_computing", n=ridge)
     ring = charts(at)[1].traces[-1]
     assert (ring["x"], ring["y"]) == ([ridge], [pytest.approx(rate(ridge, 8))])
     assert ring["text"] == [f"<b>arithmetic limits from {ridge} on</b>"]
-    assert "of a group keeps the whole" not in speech(at)
+    assert not says(speech(at), "planner.split_none")
 
 
 @pytest.mark.parametrize("kv", ["bf16", "mxfp4"])
@@ -228,9 +240,9 @@ def test_only_a_longer_context_than_the_model_was_made_for_is_called_beyond(open
 def test_a_model_without_latents_has_no_crossing(opened: Opened):
     at = opened(PAGE, plan_model="llama-3.1-405b")
     assert len(charts(at)) == 3
-    assert "has no plain latents (MLA)" in speech(at)
+    assert says(speech(at), "planner.no_latents")
     whole, each = (f"{8 * SPLIT / GIB:.2f} GiB", f"{SPLIT / 2**20:,.0f} MiB")
-    assert f"Split over the 8 GPUs of a group, a sequence of {whole} takes {each}" in speech(at)
+    assert says(speech(at), "planner.split", ranks="8", whole=whole, each=each)
 
 
 def test_the_report_is_the_engine_s(opened: Opened, downloads: dict):

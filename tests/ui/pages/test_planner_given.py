@@ -25,7 +25,7 @@ from tests.ui.pages.test_planner import (
     rate,
     room,
 )
-from tests.ui.screen import charts, csv, lead, plain, speech, statement
+from tests.ui.screen import charts, csv, lead, plain, says, speech, statement
 from ui.engine import shared_cache
 from ui.pages.planner.view import PASTED
 
@@ -39,7 +39,7 @@ def test_a_model_larger_than_the_gpus_says_how_many_it_takes(opened: Opened):
     assert lead(at)[0] == f"{fewest} GPUs"
     missing = (Fraction(TOTAL, 8) + OVERHEAD + sequence - 23_034 * 2**20) / Fraction(GIB)
     assert f"8 × L4 lack {float(missing):.1f} GiB each" in plain(statement(at))
-    assert "Nothing fits, so nothing is served." in speech(at)
+    assert says(speech(at), "planner.no_speed")
     assert not at.error
     memory = charts(at)[0]
     reached = sum(memory.values(name, "x")[0] for name in memory.names)
@@ -53,7 +53,7 @@ def test_a_model_larger_than_the_gpus_says_how_many_it_takes(opened: Opened):
 def test_no_number_of_gpus_is_enough_for_a_sequence_that_none_can_hold(opened: Opened):
     at = opened(PAGE, plan_gpu="t4", plan_context=str(2**20), plan_kv="bf16")
     assert lead(at)[0] == "none fits"
-    assert "on any number of these GPUs" in plain(statement(at))
+    assert says(plain(statement(at)), "planner.line_never")
 
 
 def numbers_of(at) -> dict:
@@ -76,7 +76,7 @@ def test_unknown_parameters_are_asked_for_and_nothing_is_lost(opened: Opened):
     numbers_of(at)["plan_parameters"].set_value(8.0).run()
     assert not at.error
     assert lead(at)[0].endswith("sequences")
-    assert "each token is taken to use all 8,000,000,000 parameters" in speech(at)
+    assert says(speech(at), "planner.all_active", total="8,000,000,000")
     assert at.query_params["plan_data"] == "2"
     numbers_of(at)["plan_active"].set_value(700.0).run()
     assert "must not be more than" in plain(at.error[0].value)
@@ -89,9 +89,9 @@ def test_without_known_parameters_a_name_is_drawn_as_it_is(opened: Opened, downl
     at.text_area(PASTED).input(json.dumps(V3)).run()
     (memory,) = charts(at)
     assert memory.layout["yaxis"]["ticktext"] == ["deepseek_v3"]
-    assert "deepseek_v3: cache of one sequence" in memory.alt
+    assert says(memory.alt, "planner.alt_unsized", model="deepseek_v3")
     assert csv(downloads["mla_plan_cache.csv"])["model"].tolist() == ["deepseek_v3"]
-    assert "deepseek_v3 does not say how many parameters it has" in speech(at)
+    assert says(speech(at), "planner.look_unsized", model="deepseek_v3")
 
 
 def kept_by_gemma_3n(context: int) -> int:
@@ -107,9 +107,9 @@ def test_a_mixture_without_its_active_parameters_has_no_rate(opened: Opened):
     at.text_area(PASTED).input(json.dumps(V3 | {"n_routed_experts": 256})).run()
     assert lead(at)[0] == "56 sequences"
     assert "tokens a second" not in plain(statement(at))
-    assert "Without that number its speed has no bound: fill in the box “Active, 10⁹”" in speech(at)
+    assert says(speech(at), "planner.no_active", box="Active, 10⁹")
     assert "takes at least" not in speech(at)
-    assert "is taken to use all" not in speech(at)
+    assert not says(speech(at), "planner.all_active")
     assert not at.table
     assert not any("tokens/s" in str(chart.layout) for chart in charts(at))
     numbers_of(at)["plan_active"].set_value(ACTIVE / 1e9).run()
@@ -140,7 +140,7 @@ def test_a_folder_is_planned_with_the_weights_that_its_files_have(
     n = model.num_parameters()
     at = opened(PAGE, plan_own=str(folder), plan_gpu="t4", plan_tensor="1", plan_context="1024")
     assert not at.error
-    assert f"hold {n:,} weights in {4 * n / 2**20:.2f} MiB" in plain(speech(at))
+    assert says(plain(speech(at)), "planner.stored", n=f"{n:,}", bytes=f"{4 * n / 2**20:.2f} MiB")
     assert "Parameters, 10⁹" not in speech(at)
     assert charts(at)[0].values("weights", "x")[0] == pytest.approx(4 * n / GIB)
     control = next(one for one in at.button_group if one.key.startswith("plan_weights"))

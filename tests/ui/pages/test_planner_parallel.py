@@ -10,7 +10,7 @@ from math import floor
 import pytest
 
 from tests.ui.pages.test_planner import CONTEXT, GIB, PAGE, Opened, room
-from tests.ui.screen import charts, lead, plain, speech, statement
+from tests.ui.screen import charts, lead, plain, says, speech, statement
 
 
 def test_dealt_tokens_leave_an_eighth_of_a_latent_on_each_gpu(opened: Opened):
@@ -18,16 +18,16 @@ def test_dealt_tokens_leave_an_eighth_of_a_latent_on_each_gpu(opened: Opened):
     sequence = 61 * 576 * CONTEXT // 8
     assert lead(at)[0] == f"{floor(room() / sequence)} sequences"
     said = speech(at)
-    assert f"a sequence of 1.07 GiB takes {sequence / 2**20:.0f} MiB of each" in said
+    assert says(said, "planner.split", whole="1.07 GiB", each=f"{sequence / 2**20:.0f} MiB")
     heads, others = 128 // 8, 7
     received = 61 * others * heads * ((576 + 512) * 2 + 8 * 4)
-    assert f"receives at least {received / 2**20:.1f} MiB from the others" in said
+    assert says(said, "planner.dealt_tokens", bytes=f"{received / 2**20:.1f} MiB")
     assert "TP8 × DP1, DCP8" in charts(at)[-2].names
 
 
 def test_a_pipeline_shows_the_stage_where_fewest_fit(opened: Opened):
     at = opened(PAGE, plan_pipeline="2", plan_tensor="4")
-    assert "dealt out over the stages as 31, 30" in speech(at)
+    assert says(speech(at), "planner.stages", layers="31, 30")
     fitting = int(lead(at)[0].split()[0].replace(",", ""))
     memory, cache = charts(at)[0], fitting * Fraction(31 * 576 * CONTEXT, GIB)
     stage = 1 if "GPU of stage 1" in speech(at) else 2
@@ -35,7 +35,7 @@ def test_a_pipeline_shows_the_stage_where_fewest_fit(opened: Opened):
         float(cache if stage == 1 else cache * 30 / 31)
     )
     assert "8 × H200 SXM" in plain(statement(at))
-    assert "reads its weights for each part" in " ".join(one.value for one in at.markdown)
+    assert says(" ".join(one.value for one in at.markdown), "planner.assumed_stages")
 
 
 def test_what_a_gpu_receives_is_that_of_its_stage(opened: Opened):

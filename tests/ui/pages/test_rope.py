@@ -13,7 +13,7 @@ from mla_engine import PRESETS, MultiHeadLatentAttention
 from mla_engine.rope import yarn_bounds
 from mla_engine.studies import hidden_states, relative, words_of
 from tests.reference_rope import frequency, rotate, stretch
-from tests.ui.screen import charts, component, csv, prose, statement
+from tests.ui.screen import charts, component, csv, prose, says, statement
 from ui.words.numbers import count, digits, shortest, signed
 from ui.words.text import catalogue
 
@@ -85,7 +85,7 @@ def test_a_pair_turns_in_its_plane(opened, downloads, link, dimensions):
     assert plane["axes"] == [{"head": "x", "raised": "", "lowered": str(d)} for d in dimensions]
     assert plane["words"] == {"query": "query", "key": "key"}
     assert all(name in plane["told"] for name in (f"Pair {pair} ", "{t}", "{i}"))
-    assert plane["says"] == "Distance {distance}: all pairs together score {score}"
+    assert says(plane["says"], "rope.says", distance="{distance}", score="{score}")
     assert plane["map"] == cells.clicks
     assert plane["at"] == [11, 4]
     dials = [(dial["label"], dial["first"], dial["count"]) for dial in plane["dials"]]
@@ -97,7 +97,7 @@ def test_a_pair_turns_in_its_plane(opened, downloads, link, dimensions):
     assert {tuple(shape[side] for side in ("x0", "x1", "y0", "y1")) for shape in
             cells.layout["shapes"]} == {(3.5, 4.5, 10.5, 11.5)}  # fmt: skip
     score = signed(scores[11, 4])
-    assert f"{score} with the query at 11 and the key at 4" in cells.alt
+    assert says(cells.alt, "rope.scores_alt", t="11", score=score, i="4")
 
     positions = [str(p) for p in POSITIONS]
     rows, columns, numbers = table(downloads, "rope_plane.csv")
@@ -109,17 +109,14 @@ def test_a_pair_turns_in_its_plane(opened, downloads, link, dimensions):
     close(numbers, scores)
 
     title, _, plane_caption, _, explanation, *_ = said(at)
-    assert title == f"At distance 7 this query and key score {score}, wherever they stand"
+    assert says(title, "rope.line_turning", distance="7", score=score)
     angle = digits(frequency(config.rope, config.d_rope, pair))
-    assert plane_caption == f"**Pair {pair}** turns by {angle} rad per position."
+    assert says(plane_caption, "rope.plane_caption", pair=pair, angle=angle)
     q, k = (relative.turned(torch.tensor(x[1]), config.rope, torch.arange(16))
             for x in rotary(config))  # fmt: skip
     spread = relative.diagonal_spread(q @ k.T)
     assert 0 < spread < 1e-14 * abs(scores).max()
-    assert explanation == (
-        f"Cells of the same distance differ by {spread:.1e} at most, which is rounding. The "
-        f"vectors are the rotary query and key of “{WORDS[1]}” in this head, put at every position."
-    )
+    assert says(explanation, "rope.explain_turning", spread=f"{spread:.1e}", word=WORDS[1])
 
 
 @pytest.mark.parametrize(("d_latent_q", "letter"), [(28, "l"), (None, "d")])
@@ -148,8 +145,8 @@ def test_the_merged_matrix_moves_and_the_decoupled_one_stays(opened, downloads, 
         assert rows == [str(n) for n in range(24)]
         assert columns == [str(n) for n in range(20)]
         close(numbers, corner)
-    assert rotated.alt == "A corner of the merged matrix across the rotation, at distance 7."
-    assert "of the content part: at distance 7 it is as at any other" in decoupled.alt
+    assert says(rotated.alt, "rope.rotated_alt", distance="7")
+    assert says(decoupled.alt, "rope.decoupled_alt", distance="7")
 
     assert over.names == ["decoupled", "rotated in full"]
     close(over.values("rotated in full", "x"), range(65))
@@ -159,23 +156,24 @@ def test_the_merged_matrix_moves_and_the_decoupled_one_stays(opened, downloads, 
     assert over.axis("y") == "|M(t−i) − M(0)| / |M(0)|"
     assert [(line["x0"], line["x1"]) for line in over.layout["shapes"]] == [(7, 7)]
     percent = digits(100 * change[7])
-    assert f"{percent} % at distance 7; the decoupled one stays at 0." in over.alt
+    assert says(over.alt, "rope.change_alt", distance="7", change=percent)
     rows, columns, numbers = table(downloads, "rope_change.csv")
     assert (rows, columns) == ([str(n) for n in range(65)], ["change"])
     close(numbers[:, 0], change)
 
     title, _, first, second, _, explanation, *_ = map(plain, said(at))
-    assert title == (
-        f"At distance 7 the merged matrix has changed by {percent} %: nothing constant is left to "
-        "absorb"
+    assert says(title, "rope.line_merged", distance="7", change=percent)
+    assert says(first, "rope.rotated_caption", distance="7")
+    assert says(second, "rope.decoupled_caption")
+    assert says(
+        explanation,
+        "rope.explain_merged",
+        rows=still.shape[0],
+        columns=still.shape[1],
+        top="24",
+        left="20",
     )
-    assert first == "**Rotated in full**, distance 7: it changes."
-    assert second == "**Decoupled**, as in MLA: it is the same at every distance."
-    assert explanation.startswith(
-        f"The whole matrix is {still.shape[0]} × {still.shape[1]} and the pictures show its first "
-        "24 rows and 20 columns; the change is that of the whole matrix."
-    )
-    assert "caches 6 rotated numbers beside the latent cKV" in explanation
+    assert says(explanation, "rope.explain_merged", cached="6")
 
 
 def logits(reading: str, start: int) -> tuple[np.ndarray, np.ndarray]:
@@ -293,10 +291,12 @@ def test_a_misread_convention_is_drawn_beside_the_right_one(
     reason, unharmed = explanation.split("\n\n")
     assert reason.startswith(REASONS[reading])
     whole = (abs(softmax(own) - softmax(misread)) < 1e-9).all(-1).sum()
-    assert unharmed == (
-        f"Places where all logits are unharmed: **{PLACES.get((reading, start), 'none')}**. "
-        f"Unharmed rows of the attention map: **{whole} of {len(WORDS)}**; a row with a single key "
-        "gives it everything, whatever its logit."
+    assert says(
+        unharmed,
+        "rope.explain_unharmed",
+        places=PLACES.get((reading, start), "none"),
+        rows=whole,
+        of=len(WORDS),
     )
 
 
@@ -333,8 +333,8 @@ def look_of(topic: str, reading: str, own: np.ndarray, misread: np.ndarray) -> s
 def test_a_scale_that_comes_out_right_is_not_said_to_move_shares(opened):
     small = {"preset": "small", "rope_topic": "scale", "rope_scale": "no_mscale"}
     at = opened(PAGE, **LINK | small)
-    assert said(at)[0] == f"All {SEEN.sum()} logits are right: this reading changes nothing"
-    assert said(at)[1].startswith("Both maps are equal: with these sizes")
+    assert says(said(at)[0], "rope.line_unharmed", visible=SEEN.sum())
+    assert says(said(at)[1], "rope.look_scale_equal")
 
 
 def test_a_readers_words_stay_words(opened, monkeypatch):
@@ -378,25 +378,28 @@ def test_frequencies_before_and_after_the_scaling(opened, downloads, link, prese
     assert [(shape["x0"], shape["x1"]) for shape in chart.layout.get("shapes", [])] == (
         [band] if band else []
     )
-    assert f"slowest pair goes from {digits(before[-1])} to {digits(after[-1])}." in chart.alt
+    assert says(
+        chart.alt, "rope.frequencies_alt", before=digits(before[-1]), after=digits(after[-1])
+    )
     rows, columns, numbers = table(downloads, "rope_frequencies.csv")
     assert (rows, columns) == ([str(pair) for pair in pairs], ["before", "after"])
     close(numbers, np.transpose([before, after]), 1e-8)
     explanation = prose(at)[3]
     if not yarn:
         slower = digits(before[-1] / after[-1], 4)
-        assert explanation == (
-            "This model scales its frequencies by LongRoPE, not by YaRN: the slowest pair is "
-            f"divided by {slower}."
-        )
+        assert says(explanation, "rope.explain_other_scaling", kind="LongRoPE", factor=slower)
         return
     low, high = (shortest(edge, 4) for edge in band)
-    assert explanation.startswith(
-        f"γ falls from 1 to 0 between pairs {low} and {high}; beyond them frequencies are divided "
-        f"by s = {digits(rope.scaling.factor, 4)}. Original context "
-        f"{count(rope.scaling.original_max_position)} tokens, mscale {rope.scaling.mscale}, "
-        f"mscale_all_dim {rope.scaling.mscale_all_dim}. Cos and sin are multiplied by "
-        f"{digits(stretch(rope), 4)}:"
+    assert says(
+        explanation,
+        "rope.explain_yarn",
+        low=low,
+        high=high,
+        factor=digits(rope.scaling.factor, 4),
+        original=count(rope.scaling.original_max_position),
+        mscale=rope.scaling.mscale,
+        all_dim=rope.scaling.mscale_all_dim,
+        rotation=digits(stretch(rope), 4),
     )
 
 
@@ -406,9 +409,8 @@ def test_the_softmax_scale_of_every_model(opened, downloads):
     factor = digits(CONFIG.scale / plain_scale, 4)
     before, after = f"{plain_scale:.8f}", f"{CONFIG.scale:.8f}"
     name = PRESETS["deepseek-v3"].name
-    assert statement(at) == (
-        f"YaRN sharpens the attention of {name} by {factor}×: its softmax scale grows from "
-        f"{before} to {after}"
+    assert says(
+        statement(at), "rope.line_yarn", name=name, factor=factor, plain=before, scale=after
     )
     assert [(metric.label, metric.value) for metric in at.metric] == [
         ("1/√(d_h + d_R)", before), ("Times m²", factor), ("Softmax scale", after),
@@ -444,9 +446,7 @@ def test_the_softmax_scale_of_every_model(opened, downloads):
 def test_a_model_without_scaling_says_so(opened):
     at = opened(PAGE, **LINK | {"preset": "small", "rope_topic": "yarn"})
     assert statement(at) == (f"Small sizes of our own: the softmax scale stays at {16**-0.5:.8f}")
-    assert prose(at)[3] == (
-        "This model does not scale its frequencies: θ = 10,000 alone, and both lines coincide."
-    )
+    assert says(prose(at)[3], "rope.explain_no_scaling", theta="10,000")
     (chart,) = charts(at)
     assert np.array_equal(chart.values("before", "y"), chart.values("after", "y"))
     assert not chart.layout.get("shapes")
@@ -455,11 +455,8 @@ def test_a_model_without_scaling_says_so(opened):
 def test_what_a_model_has_not_is_said_to_be_assumed(opened):
     latent = LINK | {"preset": "llama-3-8b", "variant": "gqa"}
     notes = [caption.value for caption in opened(PAGE, **latent).caption]
-    assert (
-        "The chosen variant has no latent: this is an MLA of the same heads with latent 20 and "
-        "rotary width 6."
-    ) in notes
+    assert says(notes, "rope.assumed_mla", latent="20", rope="6")
     notes = [c.value for c in opened(PAGE, **LINK | {"preset": "kimi-k3"}).caption]
-    assert "The chosen model does not rotate its shared part: θ = 10,000 is assumed here." in notes
+    assert says(notes, "rope.assumed_rotation", theta="10,000")
     notes = [caption.value for caption in opened(PAGE, **LINK).caption]
     assert not any("assumed" in note or "no latent" in note for note in notes)
