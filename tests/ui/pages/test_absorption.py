@@ -153,11 +153,8 @@ def test_the_product_and_what_it_costs(opened, downloads, side, form):
         more=prefixed_count(work[more]),
         more_form=more,
     )
-    where = "left" if less == "absorbed" else "right"
-    assert (
-        f"With 4 new and 32 cached tokens, the **{less}** order (bracket on the {where}) takes "
-        f"**{times(work[more] / work[less])}** less work."
-    ) in said(at)
+    values = {"queries": 4, "context": 32, "ratio": times(work[more] / work[less])}
+    assert says(said(at), f"absorption.less_{less}", **values)
     assert f"the {'queries qC go' if side == 'scores' else 'attention a mixes'}" in speech(at)
 
     table = csv(downloads["mla_brackets.csv"])

@@ -199,9 +199,8 @@ def test_a_search_without_a_result_says_so(opened):
     sought = "no such <b>*word*"
     at = opened(PAGE, claims_text=sought)
     assert ids(at) == []
-    assert [info.value for info in at.info] == [
-        "No statement fits: take away a filter or look for another word."
-    ]
+    [info] = at.info
+    assert says(info.value, "claims.nothing")
     assert not any(sought in text.value for text in at.markdown)
 
 

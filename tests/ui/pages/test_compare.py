@@ -320,12 +320,7 @@ def test_one_head_of_each_over_the_same_words(opened, downloads, kind, exchanged
         a=signed(expected[0][row, column]),
         b=signed(expected[1][row, column]),
     )
-    assert notes(at) == [
-        "The weights are random, from one seed; a side with fewer heads shows its last head.",
-        f"Both maps run from 0 to 1; the largest share is {digits(limit)}."
-        if kind == "attention"
-        else f"Both maps run from −{digits(limit)} to {digits(limit)}.",
-    ]
+    assert says(notes(at)[1], f"compare.limits_{kind}", limit=digits(limit))
 
 
 def test_the_cell_that_is_named_keeps_its_words_as_typed(opened):

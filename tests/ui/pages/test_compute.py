@@ -38,6 +38,7 @@ from tests.ui.screen import (
     refusal,
     saying,
     says,
+    speech,
     statement,
 )
 from ui.engine.queue import Queue
@@ -424,9 +425,8 @@ def test_all_layers_are_those_that_have_a_cache(opened, preset, layers):
     assert f"layers {layers}, batch" in said
     others = sum(n for _, n in PRESETS[preset].beside) if preset in PRESETS else 0
     assert (says(said, "compute.counted_others", layers=others)) == bool(others)
-    assumed = [m.value for m in at.markdown if "no MLA" in m.value]
-    assert assumed == ["This model has no MLA: the latent is assumed in DeepSeek-V2's proportions, "
-                       "$d_c$ = 512 and $d_R$ = 64."] * (layers in (32, 10))  # fmt: skip
+    assumed = says([m.value for m in at.markdown], "ways.assumed", latent=512, rope=64)
+    assert assumed == (layers in (32, 10))
 
 
 def test_a_sparse_model_has_a_latent_of_its_own(opened):
@@ -711,12 +711,9 @@ def test_measuring_is_on_request_and_stands_beside_the_model(opened, timed, rate
     assert says(chart.alt, "compute.alt_measured", gpu="this machine's CPU")
     first = rates.seconds(every["mha"])
     assert f": MHA: {clock(first)} / {clock(0.5)}; GQA, g = 3: " in chart.alt
-    reached = f"{giga(PEAK, 'FLOP/s')} in products and {giga(SPEED, 'B/s')} in copies"
-    assert saying(at, "Taken on") == plain(
-        f"Taken on: this machine's CPU (1 thread, float32), which here reaches {reached}. One "
-        "layer of 4 heads, one sequence, 128 tokens in the cache, 2 new: as much of the sizes "
-        "above as runs in a moment."
-    )
+    reached = {"rate": giga(PEAK, "FLOP/s"), "speed": giga(SPEED, "B/s")}
+    tried = {"heads": 4, "tokens": 128, "queries": 2}
+    assert says(speech(at), "compute.tried_decode", **reached, **tried)
     assert any(says(c, "compute.measured_note") for c in of_page(at, "caption"))
 
     control(at, "cost_context").set_value(256).run()

@@ -54,13 +54,11 @@ def test_entries_grow_by_their_share_of_a_token(
     at = opened(variant=variant, **LINK)
     most = max(held(PooledCache, config, n) - grows * n for n in range(24))
     kept, ratio = held(PooledCache, config, LONG), MHA * LONG / held(PooledCache, config, LONG)
-    assert lead(at) == (
-        f"{ratio:#.3g}× smaller",
-        f"At {LONG:,} tokens {variant.upper()} remembers {kept:,} numbers per layer; standard "
-        f"attention (MHA) with the same 6 heads remembers {MHA * LONG:,}. A further token adds "
-        f"{grows:.0f} numbers instead of {MHA}; at most {most:.0f} stay besides, however long the "
-        "text",
-    )
+    number, said = lead(at)
+    assert number == f"{ratio:#.3g}× smaller"
+    compared = {"held": f"{kept:,}", "all": f"{MHA * LONG:,}", "heads": "6 heads"}
+    further = {"elements": f"{grows:.0f}", "mha": MHA, "fixed": f"{most:.0f}"}
+    assert says(said, "overview.line_fixed", tokens=f"{LONG:,}", **compared, **further)
     values = f"{grows:.0f}", f"{ratio:#.3g}×", None, f"{6 / ratio:#.3g}"
     for shown, value in zip(at.metric, values, strict=True):
         assert value in (None, shown.value)

@@ -445,7 +445,7 @@ def test_the_softmax_scale_of_every_model(opened, downloads):
 
 def test_a_model_without_scaling_says_so(opened):
     at = opened(PAGE, **LINK | {"preset": "small", "rope_topic": "yarn"})
-    assert statement(at) == (f"Small sizes of our own: the softmax scale stays at {16**-0.5:.8f}")
+    assert says(statement(at), "rope.line_plain", scale=f"{16**-0.5:.8f}")
     assert says(prose(at)[3], "rope.explain_no_scaling", theta="10,000")
     (chart,) = charts(at)
     assert np.array_equal(chart.values("before", "y"), chart.values("after", "y"))
