@@ -11,11 +11,11 @@ if __name__ != "__main__":  # `streamlit run` imports this file; every visit the
 
     app = st.App(__file__, lifespan=lifespan, middleware=MIDDLEWARE, on_script_error=fault.show)
 else:
-    from ui.engine.model import present
     from ui.frame import page
     from ui.pages.overview import PAGE, doors, variants, words
     from ui.pages.overview.view import view
     from ui.parts import charts, prose, questions, scene
+    from ui.sources.model import present
     from ui.words.text import t
 
     with page.frame(PAGE) as frame:

@@ -29,7 +29,7 @@ from benchmarks.measuring import (
     report,
     spread,
 )  # fmt: skip
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 
 ROUNDS, NEW, UNCHANGED, BARE_RUNS = 3, 3, 10, 20
 MOST_SPREAD = 0.3  # of the bare page's rounds

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, sync_playwright
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from ui.frame.rooms import PAGES  # noqa: E402 - found by the path
+from ui.frame.pages import PAGES  # noqa: E402 - found by the path
 from ui.handout.browser import FLAGS, PATIENCE_MILLISECONDS, chromium_path, server, settle  # noqa: E402
 from ui.settings.page import HOME  # noqa: E402
 

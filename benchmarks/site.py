@@ -58,7 +58,7 @@ def switch(page: Page, name: str) -> float:
     """Choose a variant; the seconds until the page says so."""
     before = page.locator(LEAD).inner_text()
     began = time.perf_counter()
-    page.locator(".st-key-variant-en").get_by_text(name, exact=True).click()
+    page.locator(".st-key-variant").get_by_text(name, exact=True).click()
     changed = "([selector, was]) => document.querySelector(selector).innerText !== was"
     page.wait_for_function(changed, arg=[LEAD, before])
     return time.perf_counter() - began

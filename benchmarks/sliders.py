@@ -34,7 +34,7 @@ from benchmarks.measuring import (
     report,
     spread,
 )  # fmt: skip
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.handout.browser import FLAGS, chromium_path, settle
 
 GOALS = {"median": 0.7, "p95": 0.7}

@@ -37,7 +37,7 @@ from benchmarks.measuring import (
     spread,
 )  # fmt: skip
 from tests.attacks.client import StuckError
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 
 GOAL = 0.7
 MOST_SPREAD = 0.1  # of what the bare page served before and after

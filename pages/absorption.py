@@ -5,7 +5,7 @@ import streamlit as st
 from ui.frame import page
 from ui.pages.absorption import PAGE, brackets, merged, merges, rounding
 from ui.pages.absorption import view as absorption
-from ui.parts import prose, questions, trained_layer
+from ui.parts import prose, questions, reader
 from ui.parts.control import control
 from ui.words.text import t
 
@@ -44,8 +44,8 @@ with page.frame(PAGE) as frame:
         with st.expander(t("common.how_to_read")):
             for said in (t(f"absorption.look_{view.chosen.side}"), *brackets.notes(view)):
                 prose.say(said)
-        if view.model.trained is not None:  # it reads a sentence of the reader's
-            trained_layer.sentence()
+        if view.model.is_trained:  # it reads a sentence of the reader's
+            reader.sentence()
         for name, section in SECTIONS.items():
             st.subheader(t(f"absorption.section_{name}"), anchor=False)
             with prose.refusals():

@@ -27,7 +27,7 @@ with page.frame(PAGE) as frame:
             shown.first(view, drawn=not refused)
         if not refused:
             if view.answers:
-                layer = count(view.model.trained)
+                layer = count(view.model.source.layer)
                 st.subheader(t("compression.section_inside", layer=layer), anchor=False)
                 with prose.refusals():
                     errors.inside(view)

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from ui.engine.model import present
 from ui.frame import page
 from ui.pages.decode import PAGE, blocks, statement, step, text, uneven
 from ui.pages.decode.view import view
 from ui.parts import prose, questions, ways
+from ui.sources.model import present
 
 with page.frame(PAGE) as frame:
     prose.title(statement.title())

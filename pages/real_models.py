@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from ui.engine import real_model
 from ui.frame import page
 from ui.pages.real_models import PAGE, families, kind_of, sentences, uploads
 from ui.pages.real_models import view as views
-from ui.parts import maps, prose, real_layer, real_sentences
+from ui.parts import checkpoint, maps, prose, reader
+from ui.sources.small_model import AS_TRAINED
 from ui.words.text import t
 
 with page.frame(PAGE) as frame:
@@ -19,7 +19,7 @@ with page.frame(PAGE) as frame:
     if view:
         kind = kind_of(view)
         prose.lead(*kind.lead(), kind.look())
-        real_sentences.buttons(sentences.EXAMPLES)
+        reader.buttons(sentences.EXAMPLES)
     else:
         prose.say(t("real_models.look_empty"))
 
@@ -29,7 +29,7 @@ with page.frame(PAGE) as frame:
             maps.controls.head_control()
             prose.say(kind.of_head())
             kind.cell()
-        real_layer.controls(own_place=True)
+        checkpoint.controls(own_place=True)
         uploads.activations()
     if view:
         with pictures:
@@ -40,10 +40,10 @@ with page.frame(PAGE) as frame:
         with pictures:
             if error:
                 prose.refused(error)
-            real_layer.demo_button()
+            checkpoint.demo_button()
             with st.expander(t("real_models.which")):
                 prose.say(families())
                 prose.say(t("real_models.demo_how"))
-            if real_model.failed():
+            if AS_TRAINED.failed:
                 prose.note(t("real_models.not_fetched"))
     frame.view = view

@@ -2,17 +2,18 @@
 
 import streamlit as st
 
-from ui.engine import real_layer, real_model
 from ui.frame import page
 from ui.pages.trained_heads import PAGE, answers, head_map, heads, real, training
 from ui.pages.trained_heads.view import view
 from ui.parts import prose, reader
 from ui.settings.visit import is_watched
+from ui.sources import checkpoint
+from ui.sources.small_model import AS_TRAINED
 from ui.words.text import t
 
 with page.frame(PAGE) as frame:
     shown, whole = None, None
-    if real_layer.chosen() or real_model.reads():
+    if checkpoint.chosen() or AS_TRAINED.reads():
         prose.title(t("trained_heads.real_title"))
         try:
             whole = real.view()

@@ -48,7 +48,7 @@ def test_a_page_is_a_short_storyboard(path):
 
 
 def test_every_page_has_an_entry_in_the_navigation():
-    from ui.frame.rooms import PAGES as NAVIGATION
+    from ui.frame.pages import PAGES as NAVIGATION
 
     assert {ROOT / page.file for page in NAVIGATION.values()} == set(PAGES)
 
@@ -169,11 +169,13 @@ CACHES_OF_STREAMLIT = {  # what they keep does not grow with what visitors ask f
 }
 CACHES_OF_PYTHON = {
     "ui/frame/story.py:telling": "the story, with the real model of two names and without",
+    "ui/settings/values.py:usual_model": "without arguments",
+    "ui/settings/values.py:_defaults": "512 tables of defaults, a preset's on a page",
     "ui/engine/workers/messages.py:_types": "without arguments",
     "ui/classroom/rooms.py:_of": "the one store of rooms",
     "ui/settings/server.py:_of": "the settings that the operator has now",
     "ui/__init__.py:asset": "a file of the project",
-    "ui/engine/trained_layer.py:score_texts": "of a kind of head",
+    "ui/sources/trained.py:score_texts": "of a kind of head",
     "ui/pages/sparse/view.py:_asked_before": "some numbers for each of 41 questions, of 8 models",
     "ui/settings/sizes.py:implied": "of 512 presets, those of readers as well",
     "ui/settings/sizes.py:variant_of": "of 512 presets, those of readers as well",

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.words.text import catalogue
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")

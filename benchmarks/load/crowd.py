@@ -12,7 +12,7 @@ from typing import TypeVar
 from benchmarks.load.visitor import LostError, Visitor
 from benchmarks.measuring import percentile
 from tests.attacks.client import StuckError
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 
 Result = TypeVar("Result")
 KNOCK_SECONDS = 0.2  # between two attempts to come back

@@ -8,12 +8,11 @@ import inspect
 import math
 from random import Random
 
-import ui.frame.rooms  # noqa: F401 - finds the pages
+import ui.frame.pages  # noqa: F401 - finds the pages
 from mla_engine import PRESETS
 from ui.pages.compare.side import comparable
-from ui.settings.page import HOME
+from ui.settings.page import HOME, PAGES, SETTINGS
 from ui.settings.parsers import Number, OneOf, Whole, flag, preset, published
-from ui.settings.rooms import PAGES, SETTINGS
 from ui.settings.shared import SHARED
 
 MOST_SETTINGS = 8  # that one link names

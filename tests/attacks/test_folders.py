@@ -13,9 +13,10 @@ from kvcount.files import quota
 from mla_engine.checkpoints import CheckpointError
 from tests.engine.samples import refused
 from tests.ui.conftest import opened  # noqa: F401, a fixture
-from ui.engine import folders, own_model
-from ui.engine.real_layer import RealLayer, place
+from ui.engine import folders
 from ui.pages.real_models import uploads
+from ui.sources import given
+from ui.sources.checkpoint import Checkpoint, place
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_an_unreadable_folder_breaks_no_page(opened, tmp_path, monkeypatch):  # 
 
     monkeypatch.setattr(os, "stat", no_permission)  # as for everybody but root
     monkeypatch.setenv("MLA_MODEL_FOLDERS", str(closed))
-    monkeypatch.setattr("ui.parts.real_layer.DEMO", str(closed / "demo"))
+    monkeypatch.setattr("ui.parts.checkpoint.DEMO", str(closed / "demo"))
     assert not opened("pages/kv_cache.py").error
 
 
@@ -59,7 +60,7 @@ def test_the_working_directory_opens_nothing(tmp_path, monkeypatch):
     (tmp_path / "models" / "demo").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLA_MODEL_FOLDERS", raising=False)
-    assert place(RealLayer("who/model", "", 0)).folder is None
+    assert place(Checkpoint("who/model", "", 0)).folder is None
     monkeypatch.setenv("MLA_MODEL_FOLDERS", "models")
     assert folders.folders() == [folders.APP.resolve() / "models"]
     assert not folders.inside("models/demo").is_relative_to(tmp_path)
@@ -143,10 +144,10 @@ def test_a_name_of_a_folder_here_never_asks_the_hub(tmp_path, monkeypatch):
     monkeypatch.setenv("MLA_MODEL_FOLDERS", "models")
     (tmp_path / "models" / "demo").mkdir(parents=True)
     (tmp_path / "models" / "out").symlink_to("/etc")
-    assert place(RealLayer(" models/demo ", "", 0)).folder == tmp_path / "models" / "demo"
+    assert place(Checkpoint(" models/demo ", "", 0)).folder == tmp_path / "models" / "demo"
     for name in ("models/typo", "models/typo ", "models/out", "models/x/../typo"):
         with refused(name.strip(), "is not a folder that may be read"):
-            place(RealLayer(name, "", 0))
+            place(Checkpoint(name, "", 0))
         with refused("is not a folder that may be read"):
-            own_model.config_of(name)
-    assert place(RealLayer("who/model", "", 0)).folder is None
+            given.config_of(name)
+    assert place(Checkpoint("who/model", "", 0)).folder is None

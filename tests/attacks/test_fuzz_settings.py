@@ -9,8 +9,8 @@ from tests.attacks.drawn import HOSTILE, link
 from tests.attacks.nearly import fuzz
 from tests.attacks.server import ROOT
 from tests.sampling import many
+from ui.settings.page import PAGES, SETTINGS
 from ui.settings.parsers import as_text
-from ui.settings.rooms import PAGES, SETTINGS
 
 hostile = st.sampled_from(HOSTILE)
 CHEAP = sorted(set(PAGES) - {"compression", "real_models"})  # these run for seconds, elsewhere

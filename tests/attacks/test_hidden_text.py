@@ -13,7 +13,7 @@ from mla_engine.checkpoints import CheckpointError
 from mla_engine.figures.axes import safe as on_axis
 from tests.ui.conftest import open_page
 from tests.ui.screen import everything
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.parts.snippet import literal, notebook
 from ui.words.text import refusal, safe
 
@@ -98,13 +98,13 @@ REAL = {
     "text": f"a\u202eb {HEBREW}",
     "activations": "\u200fh.safetensors",
 }
-SEEDED = {"map_text": f"a\u202eb\u200b {HEBREW} 12 \u2068open", "no\u202esuch": "\u200fvalue"}
+DRAWN_ALONE = {"map_text": f"a\u202eb\u200b {HEBREW} 12 \u2068open", "no\u202esuch": "\u200fvalue"}
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("page", ["real_models", "attention_maps", "compare"])
 def test_no_page_draws_what_hides(page, lang):
-    for link in (REAL, SEEDED):
+    for link in (REAL, DRAWN_ALONE):
         at = open_page(PAGES[page].file, lang=lang, code="snippet", **link)
         sent = everything(at)
         assert any("U+202E" in html.unescape(text) for text in sent)

@@ -15,12 +15,13 @@ from mla_engine import PRESETS, GroupedConfig, GroupedQueryAttention
 from tests.attacks.server import wait_until
 from tests.clock import Clock
 from tests.ui.conftest import noted_downloads, open_page
-from ui.engine import layers, queue, shared_cache
+from ui.engine import queue, shared_cache
 from ui.engine.footprint import FLOOR, footprint
 from ui.engine.shared_cache import SharedCache
 from ui.pages.decode.run import most_heads, n_bytes
 from ui.parts.maps.run import run
 from ui.parts.ways import Way
+from ui.sources import Drawn, layers
 
 KIB = 2**10
 
@@ -194,7 +195,7 @@ WORDS = tuple(f"w{n}" for n in range(200))
 
 def test_weights_go_although_a_session_still_holds_its_run():
     config = GroupedConfig(d_model=512, n_heads=4, n_kv_heads=2, d_head=16)
-    held = run(config, "grouped", WORDS, 77, (0, 1, 2, 3))
+    held = run(config, "grouped", WORDS, Drawn(77), (0, 1, 2, 3))
     weights = held.matrix("W_Q", 2)
     layer = ref(held.layer)
     result = ref(held.logits)
@@ -281,16 +282,16 @@ def test_who_waits_for_his_turn_holds_no_layer(monkeypatch):
     monkeypatch.setenv("MLA_CACHE_BUDGET_GIB", str(1.5 * one / 2**30))
     st.cache_resource.clear()
     monkeypatch.setattr(queue._queue(), "_clock", lambda: 0.0)  # a turn that lasts 0.2 s is shared
-    made, alive, build = [], [], layers.built
+    made, alive, build = [], [], Drawn.attention
 
     def built(*args: object) -> object:
         made.append(ref(layer := build(*args)))
         alive.append(sum(other() is not None for other in made))
         return layer
 
-    monkeypatch.setattr(layers, "built", built)
+    monkeypatch.setattr(Drawn, "attention", built)
     asking = [
-        threading.Thread(target=run, args=(config, "grouped", WORDS[:8], seed, (0, 1, 2, 3)))
+        threading.Thread(target=run, args=(config, "grouped", WORDS[:8], Drawn(seed), (0, 1, 2, 3)))
         for seed in range(5)
     ]
     with queue.turn():

@@ -12,7 +12,7 @@ import pytest
 from mla_engine.checkpoints import build_demo
 from tests.ui.conftest import open_page
 from tests.ui.screen import everything
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 
 ROOT = Path(__file__).parents[2]
 SECRET = {ROOT, Path.home(), Path.cwd(), Path(sys.prefix), Path(tempfile.gettempdir())}

@@ -16,9 +16,10 @@ from mla_engine import weights
 from tests import patience
 from tests.attacks.server import wait_until
 from tests.ui.conftest import open_page
-from ui.engine import queue, work
+from ui.engine import queue
 from ui.engine.queue import Queue
 from ui.parts.statements import checked
+from ui.sources import work
 
 LINE = "ui.engine.queue._queue"  # where a page takes it from
 

@@ -13,7 +13,7 @@ from ui.streamlit_internals import pass_over_unreadable_widgets
 def test_what_cannot_be_read_is_no_change(wrong):
     """A callback would look in vain for its value where the widget's run was broken off."""
     pass_over_unreadable_widgets()
-    states, widget = WStates(), f"{GENERATED_ELEMENT_ID_PREFIX}-a-words:en"
+    states, widget = WStates(), f"{GENERATED_ELEMENT_ID_PREFIX}-a-words"
     states.set_widget_metadata(WidgetMetadata(widget, lambda text: text, str, "string_value"))
     states.set_widget_from_proto(WidgetState(id=widget, string_value="good"))
     assert dict(states) == {widget: "good"}

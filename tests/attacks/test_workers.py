@@ -18,10 +18,9 @@ from tests.checkpoints.serving import serving
 from tests.ui.conftest import opened  # noqa: F401, a fixture
 from tests.ui.screen import statement
 from ui import ROOT
-from ui.engine import own_model, real_layer
-from ui.engine.real_layer import RealLayer
 from ui.engine.workers import limits, messages
 from ui.engine.workers.pool import POOL
+from ui.sources import Checkpoint, checkpoint, given
 
 TEXT = "a cat sat on a mat."
 STOPPED = {"job_long", "job_memory", "job_broke"}
@@ -58,12 +57,12 @@ def made(demo, models, request):
 
     def make(change, **more):
         folder = models / f"{request.node.name} {len(list(models.iterdir()))}"
-        return RealLayer(str(hostile.copied(demo, folder, change)), "", 0, TEXT, **more)
+        return Checkpoint(str(hostile.copied(demo, folder, change)), "", 0, TEXT, **more)
 
     return make
 
 
-def refusal(loaded, ask=real_layer.inputs):
+def refusal(loaded, ask=checkpoint.inputs):
     with pytest.raises(CheckpointError) as caught:
         ask(loaded)
     error = caught.value
@@ -96,19 +95,19 @@ def test_a_tokenizer_on_which_the_library_panics(made, change):
 
 @pytest.mark.parametrize("depth", [10_000, 1_000_000])
 def test_deep_json_is_refused(made, depth):
-    error = refusal(made(hostile.index_of(lambda: "[" * depth)), real_layer.plan)
+    error = refusal(made(hostile.index_of(lambda: "[" * depth)), checkpoint.plan)
     assert error.code in {"no_json", "job_broke", "job_memory"}
 
 
 def test_a_config_of_many_keys_is_read_in_linear_time(made, bounded):
     bounded(cpu_seconds=20)
     keys = {f"key {n}": 0 for n in range(100_000)}
-    assert real_layer.plan(made(hostile.config(**keys))).n_layers == 4
+    assert checkpoint.plan(made(hostile.config(**keys))).n_layers == 4
 
 
 def test_an_index_beyond_the_address_space_is_refused(made, bounded):
     bounded(memory_bytes=2**27)
-    error = refusal(made(hostile.index_of(lambda: f"[{'{},' * 1_900_000}0]")), real_layer.plan)
+    error = refusal(made(hostile.index_of(lambda: f"[{'{},' * 1_900_000}0]")), checkpoint.plan)
     assert error.code in {"job_memory", "job_broke"}
     assert "GiB of memory" in str(error) or "too much memory" in str(error)
 
@@ -116,7 +115,7 @@ def test_an_index_beyond_the_address_space_is_refused(made, bounded):
 def test_a_header_bomb_is_refused(made, bounded):
     bounded(memory_bytes=2**29)
     bomb = hostile.header_of(b'{"a":' + b"[" * 3_000_000)
-    assert refusal(made(bomb), real_layer.plan).code in {"no_json", *STOPPED}
+    assert refusal(made(bomb), checkpoint.plan).code in {"no_json", *STOPPED}
 
 
 class LeftError(BaseException):
@@ -131,8 +130,8 @@ def test_a_run_that_streamlit_ends_waits_no_longer(made, demo, monkeypatch):
         patch.setattr("ui.engine.job_owner.session_id", lambda: "who leaves")
         patch.setattr("ui.engine.job_owner.interruption", lambda: leave)
         with pytest.raises(LeftError):
-            real_layer.needed(made(hostile.growing(30)))
-    assert real_layer.plan(RealLayer(demo, "", 3)).layer == 3
+            checkpoint.needed(made(hostile.growing(30)))
+    assert checkpoint.plan(Checkpoint(demo, "", 3)).layer == 3
 
 
 def test_messages_name_no_folder_of_the_server(made, models, tmp_path):
@@ -141,9 +140,9 @@ def test_messages_name_no_folder_of_the_server(made, models, tmp_path):
 
     for loaded in (
         made(gone),
-        RealLayer(str(tmp_path / "x"), "", 0, TEXT),
-        RealLayer(str(models / "absent"), "", 0, TEXT),
-        RealLayer("models/absent", "", 0, TEXT),
+        Checkpoint(str(tmp_path / "x"), "", 0, TEXT),
+        Checkpoint(str(models / "absent"), "", 0, TEXT),
+        Checkpoint("models/absent", "", 0, TEXT),
         replace(made(lambda _: None), activations="none.safetensors"),
     ):
         typed = repr(loaded.location)[:120]  # as much of it as a message quotes
@@ -158,7 +157,7 @@ def test_a_config_of_megabytes_crosses_without_what_it_lists(models, demo):
     config = json.loads((Path(demo) / "config.json").read_text("utf-8"))
     own = {"quantization_config": listed() | {"kv_cache_scheme": {"num_bits": 8, "type": "float"}}}
     (folder / "config.json").write_text(json.dumps(config | own), "utf-8")
-    found = own_model.config_of(str(folder))
+    found = given.config_of(str(folder))
     assert found.pop("quantization_config").keys() == {"quant_method", "kv_cache_scheme"}
     assert found == config
 
@@ -177,14 +176,14 @@ def test_no_token_goes_to_the_hub_unless_the_owner_lists_the_repository(hub, mon
     monkeypatch.setenv("MLA_TOKEN_REPOSITORIES", "who/listed")
     for name, token in (("who/other", None), ("who/listed", "Bearer hf_owner")):
         before = len(hub.tokens)
-        loaded = RealLayer(name, "", 0, TEXT)
-        real_layer.plan(loaded)
-        real_layer.inputs(loaded)
+        loaded = Checkpoint(name, "", 0, TEXT)
+        checkpoint.plan(loaded)
+        checkpoint.inputs(loaded)
         assert {sent for _, sent in hub.tokens[before:]} == {token}
 
 
 def test_a_repository_lies_in_the_apps_own_folder(hub, empty_cache):
-    real_layer.plan(RealLayer("who/model", "", 1))
+    checkpoint.plan(Checkpoint("who/model", "", 1))
     kept = [path.relative_to(empty_cache) for path in empty_cache.rglob("*") if path.is_file()]
     assert kept
     assert {path.parts[:2] for path in kept} == {("assets", "mla-explorer")}
@@ -200,30 +199,30 @@ def test_a_repository_lies_in_the_apps_own_folder(hub, empty_cache):
 )
 def test_what_the_owner_does_not_allow_is_never_asked_for(hub, monkeypatch, allowed, name, code):
     monkeypatch.setenv("MLA_REPOSITORIES", allowed)
-    assert refusal(RealLayer(name, "", 0, TEXT)).code == code
-    assert refusal(RealLayer(name, "", 0, TEXT), real_layer.plan).code == code
+    assert refusal(Checkpoint(name, "", 0, TEXT)).code == code
+    assert refusal(Checkpoint(name, "", 0, TEXT), checkpoint.plan).code == code
     assert not hub.asked
 
 
 def test_a_listed_repository_is_read(hub, monkeypatch):
     monkeypatch.setenv("MLA_REPOSITORIES", "who/listed")
-    assert real_layer.plan(RealLayer("who/listed", "", 0)).n_layers == 4
+    assert checkpoint.plan(Checkpoint("who/listed", "", 0)).n_layers == 4
 
 
 def test_a_layer_beyond_the_budget_is_refused_before_its_first_byte(hub, monkeypatch):
-    loaded = RealLayer("who/model", "", 0, TEXT)
-    n_bytes = real_layer.plan(loaded).n_bytes
+    loaded = Checkpoint("who/model", "", 0, TEXT)
+    n_bytes = checkpoint.plan(loaded).n_bytes
     before = hub.shard_bytes - hub.header_bytes
     monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", str((n_bytes - 1) / 2**30))
     with pytest.raises(ValueError, match="memory budget"):
-        real_layer._fetch(loaded)
+        checkpoint._fetch(loaded)
     assert hub.shard_bytes - hub.header_bytes == before
 
 
 def test_the_owners_secrets_stay_with_the_server(monkeypatch):
     monkeypatch.setenv("MY_SECRET", "x")
     monkeypatch.setenv("HF_TOKEN", "hf_owner")
-    passed = real_layer.place(RealLayer("who/model", "", 0)).environment
+    passed = checkpoint.place(Checkpoint("who/model", "", 0)).environment
     assert not {"MY_SECRET", "HF_TOKEN"} & set(passed)
     assert passed["HF_TOKEN_PATH"] == os.devnull
 

@@ -12,7 +12,7 @@ from tests.attacks.server import App, copied, running
 from tests.browser.looks import LANGUAGES, THEMES, WIDE, Turn
 from tests.browser.waiting import everything, settle, walk
 from ui.handout.sheets import STATEMENT  # noqa: F401, of what the tests read
-from ui.parts.real_layer import DEMO
+from ui.parts.checkpoint import DEMO
 
 ROOT = Path(__file__).parents[2]
 PROJECTOR: ViewportSize = WIDE

@@ -16,8 +16,8 @@ from tests.browser.looks import (
     serious,
 )
 from tests.browser.waiting import menu, settle
-from ui.frame.rooms import PAGES
-from ui.parts.real_layer import DEMO
+from ui.frame.pages import PAGES
+from ui.parts.checkpoint import DEMO
 
 pytestmark = pytest.mark.browser
 

@@ -103,7 +103,7 @@ def watch(page: Page, n: int = 0) -> None:
 def move(page: Page, key: str) -> None:
     """Press a key on the slider of the context, and wait for what it changes."""
     before = page.url
-    page.locator(".st-key-kv_context-en input[type=range]").press(key)
+    page.locator(".st-key-kv_context input[type=range]").press(key)
     page.wait_for_function("before => location.href !== before", arg=before)
     settle(page)
 
@@ -120,7 +120,7 @@ def test_a_change_draws_once_in_place(chart):
 def test_a_line_goes_with_the_hand_and_the_server_hears_where_it_ends(chart):
     watch(chart)
     before, at = chart.url, chart.evaluate(LINE)
-    rail = chart.locator(".st-key-kv_context-en [role=group] > div").bounding_box()
+    rail = chart.locator(".st-key-kv_context [role=group] > div").bounding_box()
     chart.mouse.move(rail["x"] + rail["width"] / 2, rail["y"] + rail["height"] / 2)
     chart.mouse.down()
     led = chart.evaluate(LINE)
@@ -136,7 +136,7 @@ def test_a_line_goes_with_the_hand_and_the_server_hears_where_it_ends(chart):
 def test_marks_go_along_their_roof_with_the_slider(show):
     page = show("compute")
     watch(page)
-    page.locator(".st-key-cost_context-en input[type=range]").press("ArrowLeft")
+    page.locator(".st-key-cost_context input[type=range]").press("ArrowLeft")
     marks = page.evaluate(MARKS)
     page.wait_for_url("**cost_context=*")
     settle(page)
@@ -174,7 +174,7 @@ def test_a_note_goes_with_its_line(show):
     page = show("compression?preset=small&cmp_rank=20")
     spectrum = page.locator(".js-plotly-plot").filter(has_text="20 kept")
     spectrum.evaluate(WATCHED)
-    page.locator(".st-key-cmp_rank-en input[type=range]").press("ArrowLeft")
+    page.locator(".st-key-cmp_rank input[type=range]").press("ArrowLeft")
     expect(page.get_by_text("19 kept")).to_be_visible()
     assert page.evaluate(LINE) == 19
     page.wait_for_url("**cmp_rank=19*")
@@ -271,7 +271,7 @@ def test_a_hidden_series_stays_hidden(show):
     plot = page.locator(".js-plotly-plot").first
     plot.locator(".legendtoggle").first.click()
     page.wait_for_function(HIDDEN)
-    page.locator(".st-key-ab_queries-en input[type=range]").press("ArrowRight")
+    page.locator(".st-key-ab_queries input[type=range]").press("ArrowRight")
     page.wait_for_url("**ab_queries=*")
     settle(page)
     assert page.evaluate(HIDDEN)
@@ -281,7 +281,7 @@ def test_hover_and_focus_stay(chart):
     plot = chart.locator(".js-plotly-plot").first
     chart.mouse.move(*plot.evaluate(POINT))
     expect(plot.locator(".hovertext")).to_have_count(1)
-    slider = chart.locator(".st-key-kv_context-en input[type=range]")
+    slider = chart.locator(".st-key-kv_context input[type=range]")
     slider.evaluate("one => one.focus({ preventScroll: true })")
     move(chart, "ArrowLeft")
     expect(plot.locator(".hovertext")).to_have_count(1)

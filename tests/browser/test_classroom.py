@@ -90,7 +90,7 @@ def test_a_class_follows_answers_and_looks_around(app_url, chromium):
         # What the lecturer chooses is not for a follower to change.
         first.get_by_text("GPU memory", exact=True).click()
         expect(over(first)).to_contain_text("The lecturer chooses here")
-        views = first.locator(".st-key-kv_view-en [aria-checked=true]")
+        views = first.locator(".st-key-kv_view [aria-checked=true]")
         expect(views).to_have_text("By context")
         # One looks around: the next page of the lecturer disturbs nothing.
         press(first, "Look around on my own")

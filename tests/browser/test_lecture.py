@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.waiting import listening, settle, until, walk
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.frame.story import steps
 
 pytestmark = pytest.mark.browser

@@ -10,7 +10,7 @@ import pytest
 
 from tests.browser.looks import PHONE, WORDS, Turn, colliding, resized, unreadable, until_clean
 from tests.sampling import some
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 
 pytestmark = pytest.mark.browser
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.waiting import walk
 from tests.sampling import some
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.settings.page import HOME
 from ui.settings.shared import TAGS
 

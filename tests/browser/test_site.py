@@ -137,7 +137,7 @@ def test_a_choice_changes_the_page_and_its_address_and_back_undoes_it(reader, se
     settle(reader)
     lead = reader.locator(".st-key-lead")
     before = lead.inner_text()
-    variants = reader.locator(".st-key-variant-en")
+    variants = reader.locator(".st-key-variant")
     variants.get_by_text("MHA", exact=True).click()
     reader.wait_for_url(f"{served}/?variant=mha")
     settle(reader)
@@ -204,12 +204,12 @@ def test_the_story_goes_on_by_the_clicker_and_gives_back_what_was(reader, served
 def test_what_was_not_recorded_goes_back_with_one_line(reader, served):
     reader.goto(f"{served}/?variant=mha")
     settle(reader)
-    reader.locator(".st-key-variant-en").get_by_text("GQA", exact=True).click()
+    reader.locator(".st-key-variant").get_by_text("GQA", exact=True).click()
     says = reader.locator("#copy-says")
     expect(says).to_contain_text("This copy has not recorded that view.")
     expect(says.get_by_role("link")).to_have_attribute("href", f"{LIVE}/?variant=mha")
     settle(reader)
-    chosen = reader.locator(".st-key-variant-en [aria-checked=true]")
+    chosen = reader.locator(".st-key-variant [aria-checked=true]")
     expect(chosen).to_have_text("MHA")
     reader.goto(f"{served}/notation/?notation_of=cached&lang=zh")
     settle(reader)
@@ -221,7 +221,7 @@ def test_a_line_that_went_with_the_hand_goes_back_with_it(reader, served):
     settle(reader)
     at = "() => document.querySelector('.js-plotly-plot').layout.shapes[0].x0"
     before = reader.evaluate(at)
-    reader.locator(".st-key-kv_context-en input").press("ArrowLeft")
+    reader.locator(".st-key-kv_context input").press("ArrowLeft")
     expect(reader.locator("#copy-says")).to_contain_text("not recorded")
     settle(reader)
     assert reader.evaluate(at) == before

@@ -16,7 +16,7 @@ from tests.attacks.server import logged, own_ports, wait_until
 from tests.browser.conftest import new_context
 from tests.browser.waiting import settle
 from ui import ROOT
-from ui.settings.rooms import PAGES
+from ui.settings.page import PAGES
 from ui.site.__main__ import version
 from ui.site.html import place
 from ui.site.pack import RUNS, SUFFIX

@@ -9,7 +9,7 @@ from mla_engine.checkpoints import real_model
 from tests.attacks.server import ROOT, running
 from tests.browser.conftest import new_context
 from tests.browser.waiting import walk
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.settings.page import HOME
 
 pytestmark = pytest.mark.browser

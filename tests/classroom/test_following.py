@@ -20,7 +20,7 @@ from tests import patience
 from tests.attacks.client import Session
 from tests.attacks.server import App, copied, running
 from ui.classroom import codes, store
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.server.classes import drawing, following, watch
 from ui.settings.page import HOME
 

@@ -3,7 +3,7 @@
 from benchmarks.load.same_picture import COMPUTED, COUNTED
 from tests.attacks.client import Session
 from tests.attacks.server import copied, running
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 
 
 def test_the_first_visitor_of_a_warm_server_computes_nothing(tmp_path):

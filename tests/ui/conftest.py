@@ -14,13 +14,14 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import figures
 from tests import patience
 from tests.ui import trained_models
-from ui.engine import real_model, shared_cache
+from ui.engine import shared_cache
 from ui.frame import open_all  # noqa: F401, opens the rooms before a test changes what is there
+from ui.sources.small_model import AS_TRAINED
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "assets" / "trained"
-OWN = real_model.NAMES  # of the app's own real model, before a test changes them
-REAL_LAYER, REAL_TEXT = 1, "The cat sat on the mat and looked at the moon."
+OWN = AS_TRAINED.names  # of the app's own real model, before a test changes them
+CHECKPOINT, REAL_TEXT = 1, "The cat sat on the mat and looked at the moon."
 
 
 def open_page(page: str = "app.py", **parameters: str) -> AppTest:
@@ -47,7 +48,7 @@ def unmarked() -> Iterator[None]:
 def no_real_model() -> Iterator[None]:
     """Open the page Real models empty, also where the app's own real model is there."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ui.engine.real_model.NAMES", ())
+        patch.setattr("ui.sources.small_model.AS_TRAINED.names", ())
         yield
 
 
@@ -59,7 +60,7 @@ def small_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     for name in ("plan.json", "study"):
         (folder / name).symlink_to(ROOT / "assets/trained" / name)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ui.engine.trained.FOLDER", folder)
+        patch.setattr("ui.sources.trained.FOLDER", folder)
         yield folder
 
 
@@ -67,7 +68,7 @@ def small_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def shipped_in_use() -> Iterator[None]:
     """Use the project's own models in the place of the small ones."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ui.engine.trained.FOLDER", SHIPPED)
+        patch.setattr("ui.sources.trained.FOLDER", SHIPPED)
         shared_cache.clear()
         yield
         shared_cache.clear()
@@ -158,7 +159,7 @@ def own_model(models: Path, own_saved: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     What the app keeps of it stays for the next test: its keys know when the files were written.
     """
-    monkeypatch.setattr("ui.engine.real_model.NAMES", OWN)
+    monkeypatch.setattr("ui.sources.small_model.AS_TRAINED.names", OWN)
     shutil.copytree(own_saved, models / OWN[0])
     yield str(models / OWN[0])
     shutil.rmtree(models / "models")
@@ -174,10 +175,10 @@ def hybrids(demo: str) -> dict[str, str]:
 
 @pytest.fixture
 def real(opened: Callable[..., AppTest], demo: str) -> Callable[..., AppTest]:
-    """`real("rope", rope_head="2")` opens that page on REAL_LAYER of the demonstration model."""
+    """`real("rope", rope_head="2")` opens that page on CHECKPOINT of the demonstration model."""
 
     def run(page: str, **link: str) -> AppTest:
-        given = {"source": demo, "layer": str(REAL_LAYER), "text": REAL_TEXT} | link
+        given = {"source": demo, "layer": str(CHECKPOINT), "text": REAL_TEXT} | link
         return opened(f"pages/{page}.py", **given)
 
     return run

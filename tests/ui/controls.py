@@ -4,17 +4,21 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
+from ui.settings.page import SETTINGS
 
-def controls(at: AppTest, language: str = "en") -> dict[str, Any]:
+BESIDE = "layer_beside", "trained_layer_beside", "reader", "am_story"  # of no setting of that name
+
+
+def controls(at: AppTest) -> dict[str, Any]:
     """Return setting -> its widget, on the page and in the sidebar, from top to bottom."""
-    ending = f":{language}"
     keyed = {key: node for node in at._tree if (key := getattr(node, "key", None))}
-    return {key.removesuffix(ending): node for key, node in keyed.items() if key.endswith(ending)}
+    known = {*SETTINGS, *BESIDE}
+    return {key: node for key, node in keyed.items() if key in known and node.type != "button"}
 
 
-def control(at: AppTest, name: str, language: str = "en") -> Any:
+def control(at: AppTest, name: str) -> Any:
     """Return the widget of a setting."""
-    return at.get_by_key(f"{name}:{language}")
+    return at.get_by_key(name)
 
 
 def button(at: AppTest, label: str) -> Any:

@@ -20,13 +20,13 @@ from tests.ui.engine_works import noted
 from ui import ROOT
 from ui.engine import queue, shared_cache
 from ui.engine.queue import FullError, Queue
-from ui.engine.trained_layer import TrainedLayer
 from ui.pages.compression.answers import Cut
 from ui.pages.compression.source import Source
 from ui.pages.rope.head import Head
 from ui.pages.trained_heads.run import Cut as HeadCut
 from ui.pages.trained_heads.run import ModelFile
 from ui.parts.maps.run import Run
+from ui.sources import Drawn, Trained
 
 PATIENCE = float(patience.SECONDS)
 WAITING = 2
@@ -87,17 +87,17 @@ MLA = LatentConfig(
 )
 MHA = GroupedConfig(d_model=32, n_heads=4, n_kv_heads=4, d_head=8)
 WORDS = ("the", "cat", "sat", "on", "the", "mat")
-HEAD = Head(MLA, ROPE, 0, 1, WORDS, 3)
-SOURCE = Source(MHA, 0, (0, 1, 2, 3), 0.5)
+HEAD = Head(MLA, ROPE, Drawn(0), 1, WORDS, 3)
+SOURCE = Source(MHA, Drawn(0), (0, 1, 2, 3), 0.5)
 MODEL = ModelFile(str(SHIPPED / "mla.safetensors"), 0)
 WORKS = {
-    "ui.parts.maps.run:_ran": (Run(MLA, "absorbed", WORDS, 0, (1, 2)),),
-    "ui.engine.trained:_run": (("mla", SHIPPED / "mla.safetensors", 0), (1, 2, 3, 4)),
-    "ui.engine.trained:written": (("mla", SHIPPED / "mla.safetensors", 0), (1, 2, 3, 4), 3),
-    "ui.engine.trained_layer:head_scores": (TrainedLayer("mla", 0, 0), "induction"),
-    "ui.pages.absorption.merged:merge": (MLA, 0, 1),
-    "ui.pages.absorption.rounding:rounding": (MLA, 0, (0, 1), WORDS),
-    "ui.pages.absorption.merges:too_much": (MLA, 0, (0, 1), WORDS, 2.0),
+    "ui.parts.maps.run:_ran": (Run(MLA, "absorbed", WORDS, Drawn(0), (1, 2)),),
+    "ui.sources.trained:_run": (("mla", SHIPPED / "mla.safetensors", 0), (1, 2, 3, 4)),
+    "ui.sources.trained:written": (("mla", SHIPPED / "mla.safetensors", 0), (1, 2, 3, 4), 3),
+    "ui.sources.trained:head_scores": (Trained("mla", 0, 0), "induction"),
+    "ui.pages.absorption.merged:merge": (MLA, Drawn(0), 1),
+    "ui.pages.absorption.rounding:rounding": (MLA, Drawn(0), (0, 1), WORDS),
+    "ui.pages.absorption.merges:too_much": (MLA, Drawn(0), (0, 1), WORDS, 2.0),
     "ui.pages.rope.turning:turn": (HEAD, 1),
     "ui.pages.rope.merged:merge": (HEAD, 2),
     "ui.pages.rope.reading:read": (HEAD, "keys", "own"),

@@ -29,8 +29,8 @@ def looked_at(page: str, link: dict[str, str]) -> dict:
         "rows": {name: str(row.iloc[0]) for name, row in tables[0].iterrows()} if tables else {},
         "other rows": list(tables[1].index) if len(tables) > 1 else [],
         "steps": [block["code"] for block in scene["blocks"]],
-        "variants": next((w.options for w in at.button_group if w.key == "variant:en"), []),
-        "tensors": next((w.options for w in at.selectbox if w.key == "map_tensor:en"), []),
+        "variants": next((w.options for w in at.button_group if w.key == "variant"), []),
+        "tensors": next((w.options for w in at.selectbox if w.key == "map_tensor"), []),
     }
     return found
 

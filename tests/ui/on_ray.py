@@ -23,8 +23,8 @@ from tests.ui.screen import charts
 from ui.engine import on_ray, shared_cache
 from ui.engine.digest import digest
 from ui.engine.queue import FullError
-from ui.engine.real_layer import RealLayer
 from ui.settings.server import server
+from ui.sources import Checkpoint
 
 LINE = on_ray.Line(at_once=1, waiting=WAITING)
 
@@ -83,7 +83,7 @@ def test_two_processes_of_the_app_have_it_done_once(engine, tmp_path, monkeypatc
 
 
 def test_what_names_a_checkpoint_is_done_here(engine):
-    source = replace(SOURCE, inputs=RealLayer("a/b", "", 0))
+    source = replace(SOURCE, inputs=Checkpoint("a/b", "", 0))
     assert works.process(SOURCE) != os.getpid()
     assert works.process(source) == works.process((1, (source,))) == os.getpid()
 
@@ -131,7 +131,7 @@ def test_a_page_shows_what_it_shows_without_ray(engine, opened, monkeypatch):
         pytest.fail("it is run in this process")
 
     with monkeypatch.context() as patch:
-        patch.setattr("ui.engine.layers.run", nowhere)
+        patch.setattr("ui.sources.layers.run", nowhere)
         there = pictures(opened("pages/attention_maps.py", preset="small"))
     engine.cache.clear()
     monkeypatch.setattr(shared_cache, "engine", lambda: engine.cache)

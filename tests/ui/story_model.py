@@ -16,8 +16,8 @@ from mla_engine.language_model.cuts import (
 )
 from mla_engine.language_model.model import ModelTrace
 from mla_engine.language_model.study import Study
-from ui.engine.trained import OWN
 from ui.pages.trained_heads.run import ASKED, SEED
+from ui.sources.trained import OWN
 
 SHIPPED = Path(__file__).parents[2] / "assets" / "trained"
 WORDS = OWN.split()

@@ -13,7 +13,7 @@ from tests.sampling import some
 from tests.ui.conftest import open_page
 from tests.ui.screen import chart
 from tests.ui.screen import charts as shown
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.parts import charts
 
 # Of each page that draws charts a control, and what it is set to.
@@ -81,11 +81,11 @@ def test_what_goes_with_a_slider_is_all_that_its_picture_changes(page, link, nam
     at = open_page(file(page), **link)
 
     def led() -> list:
-        return [one for one in shown(at) if one.follows == f"st-key-{name}-en"]
+        return [one for one in shown(at) if one.follows == f"st-key-{name}"]
 
     before = led()
     assert before
-    (slider,) = (one for one in at.select_slider if one.key == f"{name}:en")
+    (slider,) = (one for one in at.select_slider if one.key == f"{name}")
     assert f"{place:,}" in slider.options, "the browser reads the place from the slider's text"
     at.session_state["settings"][name] = place
     at.run()

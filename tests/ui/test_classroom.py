@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 from tests.ui import screen
 from ui import ROOT
 from ui.classroom import questions
-from ui.frame.rooms import PAGES
-from ui.settings.rooms import SETTINGS
+from ui.frame.pages import PAGES
+from ui.settings.page import SETTINGS
 
 CODE = "7KQMW3XD"
 ASKING = {  # pages with a question, and what opens them with one

@@ -15,7 +15,7 @@ from tests.ui.pages.test_trained_heads import STATES as TRAINED_STATES
 from tests.ui.test_snippets import REAL_STATES, ROOT, SMALL, STATES, named, page_of
 from ui.engine.workers import jobs, messages, pool
 from ui.frame.code import source
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.pages.sparse import view as run_of_sparse
 from ui.settings.page import nothing
 
@@ -134,11 +134,11 @@ def test_a_decorated_function_is_shown_whole():
 def test_code_is_drawn_on_request_alone_and_stays_in_the_link(opened):
     at = opened()
     assert not at.code
-    next(b for b in at.button_group if b.key == "code:en").set_value("snippet").run()
+    next(b for b in at.button_group if b.key == "code").set_value("snippet").run()
     assert len(at.code) == 1
     assert at.query_params["code"] == "snippet"
     assert {b.label for b in at.get("download_button")} >= {"Snippet as .py", "Snippet as .ipynb"}
-    next(b for b in at.button_group if b.key == "code:en").set_value("none").run()
+    next(b for b in at.button_group if b.key == "code").set_value("none").run()
     assert not at.code
     assert "code" not in at.query_params
 

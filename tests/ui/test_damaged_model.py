@@ -39,10 +39,10 @@ def test_a_page_opens_as_without_it_and_names_the_folder_and_the_fix(
     opened, own_model, damage, caplog, monkeypatch
 ):
     with monkeypatch.context() as patch:
-        patch.setattr("ui.engine.real_model.NAMES", ())
+        patch.setattr("ui.sources.small_model.AS_TRAINED.names", ())
         without = {page: statement(opened(page)) for page in (MAPS,)}
     damage(Path(own_model))
-    with caplog.at_level(logging.WARNING, "ui.engine.real_model"):
+    with caplog.at_level(logging.WARNING, "ui.sources.small_model"):
         for page in (MAPS, EMPTY):
             app = opened(page)
             [told] = warnings(app)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.ui.screen import charts, texts
 from tests.ui.test_charts import CHANGED
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.screen import statement
 from ui.frame import fault, navigation, page
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.settings import state
 from ui.streamlit_internals import pass_over_unreadable_widgets
 from ui.words.text import catalogue
@@ -146,7 +146,7 @@ def test_a_callback_that_fails_leaves_the_page_as_it_was(log, monkeypatch):
     before = statement(at)
     with monkeypatch.context() as patch:
         patch.setattr(state, "write", planted)
-        at.text_input(key="notation_search:en").set_value("rope").run()
+        at.text_input(key="notation_search").set_value("rope").run()
     assert_logged_once(log, reference(at))
     assert statement(at) == before
     assert len(links(at)) == len(PAGES)

@@ -13,9 +13,10 @@ from mla_engine.language_model.real import load_real
 from mla_engine.language_model.text_heads import repeat_scores
 from tests.attacks.server import wait_until
 from tests.ui.conftest import OWN
-from ui.engine import real_model, whole_model
 from ui.server import real_model as server_side
 from ui.server.real_model import fetch
+from ui.sources import whole
+from ui.sources.small_model import AS_TRAINED
 
 PAGE = "pages/real_models.py"
 
@@ -23,7 +24,7 @@ PAGE = "pages/real_models.py"
 @pytest.fixture(autouse=True)
 def nothing_pending():
     yield
-    real_model.end(failed=False)
+    AS_TRAINED.end(failed=False)
 
 
 @pytest.fixture
@@ -72,22 +73,22 @@ def test_it_is_made_in_the_servers_folder_and_not_made_again(folder, monkeypatch
     command(monkeypatch, "folder.mkdir()")
     fetched()
     assert folder.is_dir()
-    assert not real_model.pending()
+    assert not AS_TRAINED.pending
     command(monkeypatch, "sys.exit('made again')")
     fetched()
-    assert not real_model.failed()
+    assert not AS_TRAINED.failed
 
 
 def test_its_heads_are_named_before_anybody_asks(folder, own_saved, monkeypatch):
-    monkeypatch.setattr("ui.engine.real_model.NAMES", OWN)
+    monkeypatch.setattr("ui.sources.small_model.AS_TRAINED.names", OWN)
     shutil.copytree(own_saved, folder)
     fetched()
-    found = whole_model._fresh_scores.peek(whole_model.key())
+    found = whole._fresh_scores.peek(whole.key())
     theirs = repeat_scores(load_real(own_saved))
     assert torch.equal(found.table, theirs.table)
     (folder / "config.json").write_text("{")
     fetched()  # of which the page tells
-    assert whole_model.key() is None
+    assert whole.key() is None
 
 
 def test_the_one_with_mla_is_made_of_it_and_not_made_again(folder, monkeypatch):
@@ -110,13 +111,13 @@ def test_nothing_is_begun_before_the_first_page_has_been_run(folder, monkeypatch
     async def stopped():
         task = asyncio.create_task(fetch(asyncio.Event()))
         await asyncio.wait([task], timeout=0)
-        assert real_model.pending()
+        assert AS_TRAINED.pending
         task.cancel()
         await asyncio.wait([task])
 
     asyncio.run(stopped())
     assert not folder.exists()
-    assert not real_model.pending()
+    assert not AS_TRAINED.pending
 
 
 def test_a_failure_is_said_once_in_the_log_and_where_a_model_is_missed(
@@ -136,7 +137,7 @@ def test_a_failure_is_said_once_in_the_log_and_where_a_model_is_missed(
 def test_one_that_another_process_makes_is_no_failure(folder, monkeypatch):
     command(monkeypatch, "sys.exit(75)")
     fetched()
-    assert not real_model.failed()
+    assert not AS_TRAINED.failed
 
 
 def test_the_command_ends_with_the_server(folder, monkeypatch, tmp_path):
@@ -151,18 +152,18 @@ def test_the_command_ends_with_the_server(folder, monkeypatch, tmp_path):
         await asyncio.wait([task])  # it waits for the command
 
     asyncio.run(ended())
-    assert not real_model.pending()
+    assert not AS_TRAINED.pending
 
 
 @pytest.mark.parametrize(
     ("lang", "line"), [("en", "Fetching a small real model"), ("zh", "正在下载")]
 )
 def test_the_page_says_how_far_it_is_and_then_no_more(folder, opened, lang, line):
-    real_model.begin()
+    AS_TRAINED.begin()
     at = opened(PAGE, lang=lang)
     assert not at.exception
     [told] = said(at)
     assert told.startswith(line)
     assert "0" in told
-    real_model.end(failed=False)
+    AS_TRAINED.end(failed=False)
     assert not said(at.run())

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.parts import prose
 from ui.settings.shared import LANGUAGES
 from ui.settings.visit import Visit

@@ -15,7 +15,7 @@ PAGES = (
     *("kv_cache", "decode", "compute", "compare"),
 )
 UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
-SEEDED = {"preset": "deepseek-v2-lite"}  # the weights that these answers are of
+DRAWN_ALONE = {"preset": "deepseek-v2-lite"}  # the weights that these answers are of
 
 
 def file(page: str) -> str:
@@ -89,7 +89,7 @@ def test_the_merged_matrix_changes_as_the_page_says(opened):
 
 @pytest.mark.parametrize("queries", [1, 8])
 def test_the_bracket_saves_what_the_products_cost(opened, queries):
-    asked = question(opened(file("absorption"), **SEEDED, ab_queries=str(queries)))
+    asked = question(opened(file("absorption"), **DRAWN_ALONE, ab_queries=str(queries)))
     keys, head, latent = 4096 + queries, LITE.d_head, LITE.d_latent_kv
     absorbed = queries * head * latent + queries * latent * keys
     expanded = keys * latent * head + queries * head * keys
@@ -97,11 +97,11 @@ def test_the_bracket_saves_what_the_products_cost(opened, queries):
 
 
 def test_as_many_cells_hold_attention_as_the_map_draws(opened):
-    at = opened(file("attention_maps"), **SEEDED)
+    at = opened(file("attention_maps"), **DRAWN_ALONE)
     drawn = next(c for c in charts(at) if c.clicks == "large")
     shown = int((~(drawn.values(0, "z") != drawn.values(0, "z"))).sum())
     assert chosen(question(at)) == str(shown)
-    everything = opened(file("attention_maps"), **SEEDED, map_causal="0")
+    everything = opened(file("attention_maps"), **DRAWN_ALONE, map_causal="0")
     assert chosen(question(everything)) == "121"
     small = {"preset": "small", "map_generated": "16"}
     few = question(opened(file("attention_maps"), **small, variant="dsa"))
@@ -114,7 +114,7 @@ def test_as_many_cells_hold_attention_as_the_map_draws(opened):
 
 def test_the_keys_are_off_by_what_the_chart_draws(opened):
     for weights in ("spectrum", "random"):
-        at = opened(file("compression"), **SEEDED, cmp_weights=weights)
+        at = opened(file("compression"), **DRAWN_ALONE, cmp_weights=weights)
         drawn = next(c for c in charts(at) if "keys k" in c.names)
         place = list(drawn.values("keys k", "x")).index(128)
         error = drawn.values("keys k", "y")[place]
@@ -150,13 +150,13 @@ def test_the_times_differ_as_in_the_table(opened, phase):
 
 
 def test_one_side_keeps_so_many_times_as_much(opened):
-    asked = question(opened(file("compare"), **SEEDED))
+    asked = question(opened(file("compare"), **DRAWN_ALONE))
     assert position(asked) == pytest.approx(2 * 16 * 128 / (512 + 64), rel=1e-6)
 
 
 @pytest.mark.parametrize("page", ["absorption", "decode", "compute", "compare"])
 def test_the_gap_is_the_ratio_of_both_amounts(opened, page):
-    asked = question(opened(file(page), **SEEDED))
+    asked = question(opened(file(page), **DRAWN_ALONE))
     true = amount(asked["true"])
     for place, (text, told) in enumerate(zip(asked["answers"], asked["told"], strict=True)):
         said = amount(text)
@@ -171,7 +171,7 @@ def test_the_gap_is_the_ratio_of_both_amounts(opened, page):
 
 
 def test_the_gap_of_a_share_is_in_points(opened):
-    asked = question(opened(file("compression"), **SEEDED))
+    asked = question(opened(file("compression"), **DRAWN_ALONE))
     true = amount(asked["true"])
     for text, told in zip(asked["answers"], asked["told"], strict=True):
         if found := re.search(r"([\d.]+) points too (much|little)", told):

@@ -24,8 +24,8 @@ METHODS = ("layer", "layer.decode", "absorbed_matrices", "forward_absorbed")  # 
 ALLOWED = {
     ("ui/engine/workers/jobs.py", "attention"),  # in a process of its own
     ("ui/engine/workers/jobs.py", "inputs_of_layers"),
-    ("ui/engine/layers.py", "built"),  # its callers hold the turn
-    ("ui/engine/layers.py", "shapes"),  # without data
+    ("ui/sources/layers.py", "built"),  # its callers hold the turn
+    ("ui/sources/layers.py", "shapes"),  # without data
     ("ui/engine/queue.py", "warm_up"),  # before anybody waits
 }
 
@@ -175,7 +175,7 @@ def test_that_rule_follows_calls_into_other_files(tmp_path, monkeypatch):
 def test_the_rule_sees_what_it_should(tmp_path, monkeypatch, code, missed):
     imports = (
         "from mla_engine import MultiHeadLatentAttention, timing\n"
-        "from mla_engine.studies.compression import loss\nfrom ui.engine import layers\n"
+        "from mla_engine.studies.compression import loss\nfrom ui.sources import layers\n"
     )
     file = tmp_path / "page.py"
     part = "def _part(h):\n    timing.step(h)\n" if "_part" in code else ""

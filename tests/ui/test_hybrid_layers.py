@@ -33,7 +33,7 @@ def test_a_linear_layer_is_refused_with_the_next_one_that_is_shown(page, name, h
 
 def test_a_layer_is_chosen_by_its_number_and_its_kind(hybrids, opened):
     at = opened("pages/attention_maps.py", source=hybrids["kimi"], layer="1", text=TEXT)
-    (chosen,) = (box for box in at.selectbox if box.key == "layer:en")
+    (chosen,) = (box for box in at.selectbox if box.key == "layer")
     assert chosen.options == ["0 · KDA", "1 · KDA", "2 · KDA", "3 · MLA"]
     assert chosen.value == 1
     chosen.set_value(3).run()

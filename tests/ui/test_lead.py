@@ -3,7 +3,7 @@
 import pytest
 
 from tests.ui.screen import lead
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.parts import prose
 
 LITE = {"preset": "deepseek-v2-lite"}

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.sampling import ALL
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.settings.shared import SHARED
 
 SMALL = {"preset": "small"}  # 4 heads of 16, values of 16, rotary width 8

@@ -5,6 +5,7 @@ import pytest
 
 from mla_engine import PRESETS, LatentConfig
 from ui.parts.maps.run import block_of_heads, run
+from ui.sources import Drawn
 
 WORDS = ("the", "cat", "sees", "the", "dog")
 SMALL = LatentConfig(
@@ -24,7 +25,7 @@ def test_as_many_heads_are_run_as_take_a_moment():
 
 
 def test_a_run_of_some_heads_is_the_same_as_of_all():
-    whole = run(SMALL, "expanded", WORDS, 0, (0, 1, 2, 3))
-    part = run(SMALL, "expanded", WORDS, 0, (2,))
+    whole = run(SMALL, "expanded", WORDS, Drawn(0), (0, 1, 2, 3))
+    part = run(SMALL, "expanded", WORDS, Drawn(0), (2,))
     assert np.array_equal(whole.matrix("W_UK", 2), part.matrix("W_UK", 2))
     assert part.attention(True, 1.0)[0] == pytest.approx(whole.attention(True, 1.0)[2], abs=1e-6)

@@ -33,7 +33,7 @@ def test_a_kind_that_no_page_shows_is_refused_with_the_next_layer_that_is(
 ):
     variants = [one for one in MECHANISM.variants if one.offered]
     only = lambda config: variants if config.pooling else []  # noqa: E731
-    monkeypatch.setattr("ui.engine.real_layer._variants", only)
+    monkeypatch.setattr("ui.sources.checkpoint._variants", only)
     app = opened(f"pages/{page}.py", source=v4, layer="0", text=TEXT)
     said = "no page shows a layer of the kind SWA, which layer 0 is: choose layer 1"
     assert said in refusal(app)
@@ -54,7 +54,7 @@ def test_nothing_of_it_is_fetched(opened, v4, monkeypatch):
         asked.append(what)
         return ask(what, *given, **named)
 
-    monkeypatch.setattr("ui.engine.real_layer.ask", noted)
+    monkeypatch.setattr("ui.sources.checkpoint.ask", noted)
     app = opened("pages/rope.py", source=v4, layer="3", text=TEXT, lang="zh")
     assert set(asked) == {"plan"}
     assert "本页不能展示关注池化条目的注意力，能展示的页面：注意力图、" in refusal(app)

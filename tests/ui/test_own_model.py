@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import ui.frame.rooms  # noqa: F401 - finds the pages
+import ui.frame.pages  # noqa: F401 - finds the pages
 from kvcount.tests.published import LLAMA_3_70B, V3, listed
 from mla_engine import mechanisms
 from mla_engine.checkpoints import load_attention, open_checkpoint
@@ -20,9 +20,9 @@ from tests.checkpoints.test_own_preset import FORGED, KIMI, OWN
 from tests.ui.controls import link, pressed
 from tests.ui.screen import plain, refusal
 from ui.engine import shared_cache
+from ui.settings.page import PAGES
 from ui.settings.parsers import SIZES, is_own, preset_of
-from ui.settings.rooms import PAGES
-from ui.settings.state import defaults
+from ui.settings.values import Place
 
 KEY = preset_of_config(OWN, "mine").key
 OF_SIZES = [name for name, page in PAGES.items() if page.sizes]
@@ -77,7 +77,7 @@ def test_a_pasted_config_is_the_model_and_a_link_brings_it_back(opened):
     assert sizes(again)["d_model"] == 6656
     assert sizes(again)["n_heads"] == 52
     assert again.session_state["settings"]["cost_layers"] == 31
-    assert defaults(key)["d_latent_kv"] == 384
+    assert Place("compute").defaults({"preset": key})["d_latent_kv"] == 384
 
 
 def test_a_dropped_file_has_the_sizes_that_the_engine_loads(opened, demo):
@@ -136,7 +136,7 @@ def test_a_hybrid_says_which_layer_it_is(opened):
 
 def test_another_preset_leaves_it(opened):
     at = opened(PAGE, preset=KEY)
-    at.selectbox(key="preset:en").set_value("kimi-k2").run()
+    at.selectbox(key="preset").set_value("kimi-k2").run()
     assert sizes(at)["d_model"] == 7168
     assert at.session_state["settings"]["cost_layers"] == 61
     assert link(at) == {"preset": "kimi-k2"}
@@ -161,10 +161,10 @@ def test_a_forged_link_opens_with_a_line(opened, text):
 
 def test_a_size_is_typed_exactly(opened):
     at = opened(PAGE, preset="deepseek-v3")
-    at.number_input(key="d_model:en:typed").set_value(6656).run()
+    at.number_input(key="d_model:typed").set_value(6656).run()
     assert sizes(at)["d_model"] == 6656
     assert link(at) == {"preset": "deepseek-v3", "d_model": "6656"}
-    assert at.select_slider(key="d_model:en").value == 6656
+    assert at.select_slider(key="d_model").value == 6656
 
 
 @pytest.mark.parametrize(
@@ -179,10 +179,10 @@ def test_a_size_is_typed_exactly(opened):
 def test_a_typed_number_that_cannot_be_is_named_and_not_taken(opened, name, typed, named):
     at = opened(PAGE, preset="deepseek-v3")
     before = dict(at.session_state["settings"])
-    at.number_input(key=f"{name}:en:typed").set_value(typed).run()
+    at.number_input(key=f"{name}:typed").set_value(typed).run()
     assert named in refusal(at)
     assert at.session_state["settings"] == before
-    assert at.number_input(key=f"{name}:en:typed").value == before[name]
+    assert at.number_input(key=f"{name}:typed").value == before[name]
     at.run()
     assert not at.error, "it is said once"
 
@@ -190,7 +190,7 @@ def test_a_typed_number_that_cannot_be_is_named_and_not_taken(opened, name, type
 def test_layers_are_typed_and_multiply_the_page(opened):
     at = opened(PAGE, preset="deepseek-v3")
     assert "layers 61" in captions(at)
-    at.number_input(key="cost_layers:en:typed").set_value(7).run()
+    at.number_input(key="cost_layers:typed").set_value(7).run()
     assert "layers 7" in captions(at)
     assert link(at)["cost_layers"] == "7"
 

@@ -12,17 +12,17 @@ from mla_engine.language_model.text_heads import KINDS
 from tests.checkpoints.texts import folder_of
 from tests.ui.controls import control
 from tests.ui.pages.test_atlas import HEADS, REAL, TEXT, ids_of, maps_of, names_of, tiles_of
-from ui.engine import real_layer, real_mla, whole_model
-from ui.engine.real_layer import RealLayer
+from ui.sources import Checkpoint, checkpoint, whole
+from ui.sources.small_model import WITH_MLA
 
 PAGE = "pages/attention_maps.py"
-NAMES = real_mla.NAMES
+NAMES = WITH_MLA.names
 
 
 @pytest.fixture
 def with_mla(own_model, models, monkeypatch, tmp_path):
     """Put a small model of MLA where that one lies."""
-    monkeypatch.setattr("ui.engine.real_mla.NAMES", NAMES)
+    monkeypatch.setattr("ui.sources.small_model.WITH_MLA.names", NAMES)
     shutil.copytree(folder_of("youtu", tmp_path), models / NAMES[0])
     return NAMES[0]
 
@@ -60,16 +60,14 @@ def test_where_it_is_not_there_nothing_is_offered(opened, own_model):
 
 
 def test_its_layers_and_their_inputs_are_those_of_its_own_class(with_mla, models):
-    loaded, folder = RealLayer(with_mla, "", 1, "the cat and the moon"), models / with_mla
-    assert whole_model.held(real_layer.place(loaded).folder)
+    loaded, folder = Checkpoint(with_mla, "", 1, "the cat and the moon"), models / with_mla
+    assert whole.held(checkpoint.place(loaded).folder)
     theirs, entered = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32), []
     norm = theirs.model.layers[1].input_layernorm
     norm.register_forward_hook(lambda _module, _args, h: entered.append(h))
-    found = real_layer.inputs(loaded)
+    found = checkpoint.inputs(loaded)
     with torch.no_grad():
         theirs(torch.tensor([found.ids]))
     torch.testing.assert_close(found.h, entered[0], atol=1e-5, rtol=1e-5)
-    heads = real_layer.attention(loaded, (1,), torch.float32, "cpu")
-    assert torch.equal(
-        heads.W_UK[0], whole_model.model(whole_model.held(folder)).blocks[1].attention.W_UK[1]
-    )
+    heads = checkpoint.attention(loaded, (1,), torch.float32, "cpu")
+    assert torch.equal(heads.W_UK[0], whole.model(whole.held(folder)).blocks[1].attention.W_UK[1])

@@ -36,7 +36,7 @@ def real(app) -> bool:
 @pytest.fixture
 def arriving(models, own_saved, monkeypatch):
     """Return what puts the app's own model to its place, as a server does once it is made."""
-    monkeypatch.setattr("ui.engine.real_model.NAMES", OWN)
+    monkeypatch.setattr("ui.sources.small_model.AS_TRAINED.names", OWN)
     yield lambda: shutil.copytree(own_saved, models / OWN[0])
     shutil.rmtree(models / "models", ignore_errors=True)
 

@@ -23,9 +23,9 @@ from mla_engine import SYMBOLS
 from tests.ui.conftest import noted_downloads, open_page
 from tests.ui.looks import variants_that_look_so
 from tests.ui.screen import charts, csv, lead, numbers, texts
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.parts import prose
-from ui.settings.rooms import SETTINGS
+from ui.settings.page import SETTINGS
 from ui.settings.shared import LANGUAGES
 from ui.words import glossary
 from ui.words.text import catalogue
@@ -315,8 +315,8 @@ def lecture(request: pytest.FixtureRequest) -> tuple[str, AppTest]:
 
 def controls(at: AppTest) -> list[str]:
     """Return the settings that have a control, in the order of the page."""
-    keys = [node.key for node in at.main if getattr(node, "key", None)]
-    return [key.removesuffix(":en") for key in keys if key.endswith(":en")]
+    keyed = [node for node in at.main if getattr(node, "key", None) in SETTINGS]
+    return [node.key for node in keyed if node.type != "button"]
 
 
 def test_the_bar_takes_a_pages_controls_and_loses_none(lecture):

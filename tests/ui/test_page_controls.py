@@ -15,7 +15,7 @@ from tests.ui.screen import everything, lead
 from tests.ui.test_page_contract import VIEWS
 from ui.engine import shared_cache
 from ui.engine.queue import Queue
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.parts import statements
 from ui.settings.shared import SIZES
 

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from mla_engine import PRESETS
 from tests.ui.screen import csv
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 
 
 def said(at: AppTest) -> list[str]:
@@ -62,15 +62,15 @@ def test_the_chip_tells_the_model_apart(opened, link, tells):
 def test_the_chip_tells_of_a_trained_model(opened, variant, tells):
     at = opened("pages/attention_maps.py", variant=variant)
     assert said(at)[0] == f"A small trained model · {tells}"
-    assert not [s for s in at.select_slider if s.key == "d_head:en"]
+    assert not [s for s in at.select_slider if s.key == "d_head"]
 
 
 def test_the_chip_follows_a_choice_behind_it(opened):
     at = opened()
-    next(box for box in at.selectbox if box.key == "preset:en").set_value("deepseek-v3").run()
+    next(box for box in at.selectbox if box.key == "preset").set_value("deepseek-v3").run()
     config = PRESETS["deepseek-v3"].config
     assert said(at)[0].endswith(f"d {config.d_model:,} · {config.n_heads} heads · latent 512 + 64")
-    next(s for s in at.select_slider if s.key == "n_heads:en").set_value(64).run()
+    next(s for s in at.select_slider if s.key == "n_heads").set_value(64).run()
     assert "64 heads" in said(at)[0]
     assert dict(at.query_params) == {"preset": "deepseek-v3", "n_heads": "64"}
 
@@ -78,7 +78,7 @@ def test_the_chip_follows_a_choice_behind_it(opened):
 def test_a_real_model_gives_the_chip_its_name(real):
     at = real("absorption")
     assert "demo" in said(at)[0]
-    assert not [s for s in at.select_slider if s.key == "n_heads:en"]
+    assert not [s for s in at.select_slider if s.key == "n_heads"]
 
 
 @pytest.mark.parametrize("name", ["overview", "kv_cache", "notation", "quiz"])

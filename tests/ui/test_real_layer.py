@@ -12,14 +12,14 @@ from streamlit.testing.v1 import AppTest
 from transformers import AutoModelForCausalLM
 
 from mla_engine.checkpoints import attention_config, hidden_states
-from tests.ui.conftest import REAL_LAYER as LAYER
+from tests.ui.conftest import CHECKPOINT as LAYER
 from tests.ui.conftest import REAL_TEXT as TEXT
 from tests.ui.controls import control
 from tests.ui.screen import charts, component, plain, speech, statement
 from ui.engine.folders import written
-from ui.engine.real_layer import RealLayer as Loaded
 from ui.pages.decode import run as decode_run
 from ui.parts.ways import Way
+from ui.sources.checkpoint import Checkpoint as Loaded
 
 WIDTHS = {"k": 32, "r": 16, "v": 32, "c": 64}
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from mla_engine import PRESETS, SYMBOLS, GroupedConfig, LatentConfig, costs, mechanisms
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.parts.scene import layout
 from ui.parts.scene.layout import TALL, WIDE, Block, Frame, Layout
 from ui.parts.scene.tensors import Shapes, Tensor, tensors

@@ -9,7 +9,7 @@ import segno
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import worked_example
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.settings import address
 from ui.settings.server import web_address
 

@@ -13,9 +13,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from tests.ui.screen import component
 from ui import ROOT, STATIC
 from ui.frame import story
-from ui.settings.page import HOME, Page
+from ui.settings.page import HOME, PAGES, Page
 from ui.settings.parsers import as_text
-from ui.settings.rooms import PAGES
 from ui.settings.shared import LANGUAGES
 from ui.site import frontend, pack
 from ui.site.html import Still, document
@@ -81,11 +80,11 @@ def test_a_recording_goes_on_where_it_was_broken_off(tmp_path):
     store = Store(tmp_path / "store.db")
     run = Run("rope", {"rope_topic": "yarn"}, (drawn("a"), drawn("b"), drawn("a")), {"1": "rope"})
     store.keep("rope?rope_topic=yarn", run)
-    press = Press("rope?", "rope_topic:en", "YaRN", "rope", {"rope_topic": "yarn"})
+    press = Press("rope?", "rope_topic", "YaRN", "rope", {"rope_topic": "yarn"})
     store.keep_press(press)
     again = Recorder("http://127.0.0.1:1", store.again(), pytest.fail)  # where nobody answers
     assert again.open("rope", {"rope_topic": "yarn"}) == run
-    assert again.store.pressed("rope?", "rope_topic:en", "YaRN") == press
+    assert again.store.pressed("rope?", "rope_topic", "YaRN") == press
     with pytest.raises(OSError, match="refused"), Session(again.app):
         pass
 
@@ -137,7 +136,7 @@ def test_the_quiz_of_a_copy_is_asked_in_the_browser_alone(opened, monkeypatch):
     assert card["comes"]
     assert len(card["answers"]) == len(card["told"]) > 1
     assert card["told"][card["right"]] != card["told"][card["right"] - 1]
-    (numbers,) = (one for one in at.button_group if one.key == "quiz_number:en")
+    (numbers,) = (one for one in at.button_group if one.key == "quiz_number")
     assert numbers.options == [str(number) for number in range(1, 11)]
     assert not at.radio
     assert not {button.label for button in at.button} & {"Reveal", "Next", "Back", "Summary"}
@@ -158,22 +157,22 @@ def test_a_server_that_is_recorded_draws_nothing_that_needs_it(opened, monkeypat
     assert not at.get("download_button")
     assert not at.text_area
     rests = {one.key for one in (*at.select_slider, *at.selectbox) if one.disabled}
-    assert "kv_groups:en" in rests
-    assert not next(one for one in at.button_group if one.key == "kv_view:en").disabled
+    assert "kv_groups" in rests
+    assert not next(one for one in at.button_group if one.key == "kv_view").disabled
 
 
 def test_a_control_offers_what_a_copy_has_and_else_rests(opened, monkeypatch):
     monkeypatch.setenv("MLA_RECORDED", "1")
     at = opened("pages/rope.py")
-    assert at.select_slider(key="rope_pair:en").options == ["0", "1", "2", "3"]
-    assert next(one for one in at.number_input if one.key == "rope_head:en").disabled
+    assert at.select_slider(key="rope_pair").options == ["0", "1", "2", "3"]
+    assert next(one for one in at.number_input if one.key == "rope_head").disabled
     at = opened()
-    offered = at.selectbox(key="preset:en").options
+    offered = at.selectbox(key="preset").options
     assert len(offered) == 5
     assert "Llama-3.1-405B" in offered
     monkeypatch.delenv("MLA_RECORDED")
     at = opened()
-    assert len(at.selectbox(key="preset:en").options) > 30
+    assert len(at.selectbox(key="preset").options) > 30
 
 
 class Offering:
@@ -189,9 +188,9 @@ class Offering:
         return SimpleNamespace(controls=lambda: made)
 
     def _control(self, name, query, options):
-        element = ButtonGroup(id=f"$$ID-hash-{name}:en", raw_values=[query.get(name, "1")])
+        element = ButtonGroup(id=f"$$ID-hash-{name}", raw_values=[query.get(name, "1")])
         element.options.extend(ButtonGroup.Option(content=one) for one in options)
-        return Control(f"{name}:en", "button_group", element)
+        return Control(name, "button_group", element)
 
     def press(self, page, query, control, said):
         name = control.key[0]

@@ -4,7 +4,7 @@ import pytest
 from streamlit.runtime.state import QueryParamsProxy
 
 from tests.ui.screen import statement
-from ui.settings.rooms import SETTINGS
+from ui.settings.page import SETTINGS
 
 
 def test_numbers_come_to_the_nearest_valid_value():

@@ -11,8 +11,8 @@ from tests.ui.conftest import shipped_in_use
 from tests.ui.screen import component
 from ui.frame import presenter
 from ui.frame.story import Step, chapters, css, steps
+from ui.settings.page import PAGES, SETTINGS
 from ui.settings.parsers import as_text
-from ui.settings.rooms import PAGES, SETTINGS
 from ui.settings.shared import LANGUAGES
 
 NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"

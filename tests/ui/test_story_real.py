@@ -12,8 +12,8 @@ from tests.ui.conftest import OWN, ROOT
 from tests.ui.test_story import lights_what_is_there, says_what_is_shown, shown
 from ui.engine import shared_cache
 from ui.frame.story import Step, telling
+from ui.settings.page import PAGES
 from ui.settings.parsers import as_text
-from ui.settings.rooms import PAGES
 from ui.settings.shared import LANGUAGES
 
 FOLDER = ROOT / OWN[0]
@@ -62,7 +62,7 @@ def test_a_link_of_the_made_up_language_opens_it_with_the_model_too(opened, own_
 def test_a_link_of_the_model_opens_the_same_step_where_it_is_not(
     opened, own_saved, monkeypatch, number
 ):
-    monkeypatch.setattr("ui.engine.real_model.NAMES", OWN)
+    monkeypatch.setattr("ui.sources.small_model.AS_TRAINED.names", OWN)
     step = REAL[number - 1]
     at = opened(PAGES[step.page].file, **link(step, number))
     assert says(at, PLAIN[number - 1])
@@ -77,7 +77,7 @@ def fetched() -> Iterator[Path]:
     if not FOLDER.is_dir():
         pytest.skip(f"{OWN[0]} is not there: make real-model")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ui.engine.real_model.NAMES", OWN)
+        patch.setattr("ui.sources.small_model.AS_TRAINED.names", OWN)
         patch.setenv("MLA_MODEL_FOLDERS", str(FOLDER.parent))
         shared_cache.clear()  # of a smaller model, which had the same name
         yield FOLDER

@@ -20,8 +20,8 @@ from tests.ui.story_model import (
     model,
     trace,
 )
-from ui.engine.trained import OWN
 from ui.frame.story import telling
+from ui.sources.trained import OWN
 
 THINGS = tuple(place for place, word in enumerate(WORDS) if word not in NAMES)
 SAME = 0.02  # of right answers: what is "as well"

@@ -9,12 +9,13 @@ import torch
 from mla_engine.checkpoints import CheckpointError
 from mla_engine.language_model import save_model
 from tests.ui.trained_models import CACHED, model, write
-from ui.engine import shared_cache, trained
+from ui.engine import shared_cache
+from ui.sources import trained
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("ui.engine.trained.FOLDER", tmp_path)
+    monkeypatch.setattr("ui.sources.trained.FOLDER", tmp_path)
     shared_cache.clear()
     return tmp_path
 

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 import pytest
 from streamlit import config
 
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.server.answers import UnknownPages
 
 HTML = "text/html,application/xhtml+xml"

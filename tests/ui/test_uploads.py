@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 
 from ui.frame import page
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.server import uploads
 
 MIB = 2**20

@@ -15,6 +15,7 @@ TREE = Path.cwd()
 sys.path[:0] = [str(TREE), str(TREE / "benchmarks")]
 
 from ui.parts import prose  # noqa: E402 - the copy's
+from ui.settings.page import SETTINGS  # noqa: E402
 
 prose.explained = lambda text: text  # sentences as the catalogue has them
 
@@ -32,8 +33,8 @@ def statement(at: AppTest) -> str:
 
 def controls(at: AppTest) -> list[str]:
     """Return the settings that have a widget, in the order of the page."""
-    keys = [node.key for node in at.main if getattr(node, "key", None)]
-    return [key.removesuffix(":en") for key in keys if key.endswith(":en")]
+    keyed = [node for node in at.main if getattr(node, "key", None) in SETTINGS]
+    return [node.key for node in keyed if node.type != "button"]
 
 
 def navigation() -> dict[str, object]:
@@ -46,7 +47,7 @@ def settings() -> dict[str, object]:
     at = opened("toy", toy_tokens="7", n_heads="8")
     found = {"statement": statement(at), "url": dict(at.query_params)}
     found["sliders"] = [slider.key for slider in (*at.slider, *at.select_slider)]
-    at.slider(key="toy_tokens:en").set_value(5).run()
+    at.slider(key="toy_tokens").set_value(5).run()
     found["moved"] = dict(at.query_params)
     next(button for button in at.button if button.label == "Reset this page").click().run()
     found["reset"] = dict(at.query_params), statement(at)

@@ -20,7 +20,6 @@ from typing import TypeVar
 
 from kvcount.refusals import RefusedError
 from ui.engine import job_owner, queue
-from ui.engine.real_layer import RealLayer
 from ui.engine.shared_cache import SharedCache
 from ui.settings.server import Server, server
 
@@ -125,11 +124,9 @@ class OnRay:
 
 
 def _is_here(value: object) -> bool:
-    """Tell whether it names a checkpoint: what strangers chose is read by this server only."""
-    if isinstance(value, RealLayer):
-        return True
+    """Tell whether it, or a part of it, is a thing that this server alone may read."""
     if is_dataclass(value):
-        return any(map(_is_here, vars(value).values()))
+        return getattr(value, "stays_here", False) or any(map(_is_here, vars(value).values()))
     return isinstance(value, tuple) and any(map(_is_here, value))
 
 

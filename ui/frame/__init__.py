@@ -1,8 +1,8 @@
 """The frame of every page: navigation, lecture mode, story, link, code.
 
-Whoever imports it finds the rooms open.
+Whoever imports it finds the pages open.
 """
 
-from ui.frame.rooms import open_all
+from ui.frame.pages import open_all
 
 open_all()

@@ -12,9 +12,8 @@ from ui.classroom.store import ClassError
 from ui.frame import share
 from ui.parts import prose
 from ui.settings import address, state
-from ui.settings.page import HOME, Note
+from ui.settings.page import HOME, PAGES, Note
 from ui.settings.parsers import ROOM_LENGTH, room
-from ui.settings.rooms import PAGES
 from ui.settings.server import server
 from ui.settings.visit import visit
 from ui.words.text import catalogue, t

@@ -9,8 +9,7 @@ import streamlit as st
 
 from ui.frame import navigation
 from ui.settings import address, state
-from ui.settings.page import HOME, Page
-from ui.settings.rooms import PAGES
+from ui.settings.page import HOME, PAGES, Page
 from ui.settings.visit import visit
 from ui.streamlit_internals import (
     ask_for_run,

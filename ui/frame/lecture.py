@@ -5,12 +5,11 @@ from functools import partial
 import streamlit as st
 
 from ui import ASSETS, asset
-from ui.engine import real_layer
 from ui.frame import share, story
 from ui.settings import state
-from ui.settings.page import Page
-from ui.settings.rooms import PAGES
+from ui.settings.page import PAGES, Page
 from ui.settings.visit import visit
+from ui.sources import checkpoint
 from ui.words.text import t
 
 STYLE = ASSETS / "lecture.css"
@@ -40,7 +39,7 @@ def bar(page: Page, step: story.Step | None) -> None:
         visit().places = {
             name: st.container(key=f"lecture_slot_{name}", horizontal=True)
             for name in page.lecture
-            if name != "source" or real_layer.named() is None  # once chosen, it rests
+            if name != "source" or checkpoint.named() is None  # once chosen, it rests
         }
         with st.container(
             key="lecture_ways", horizontal=True, gap="xsmall", vertical_alignment="center"

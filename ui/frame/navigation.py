@@ -10,8 +10,7 @@ from ui.frame import classroom, code, lecture, share, story
 from ui.parts import files, measure
 from ui.parts.control import control
 from ui.settings import state
-from ui.settings.page import Page
-from ui.settings.rooms import PAGES
+from ui.settings.page import PAGES, Page
 from ui.settings.server import server
 from ui.settings.visit import visit
 from ui.words.text import t

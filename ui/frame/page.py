@@ -9,15 +9,15 @@ import streamlit as st
 
 from mla_engine import SYMBOLS
 from ui import ASSETS, asset
-from ui.engine import job_owner, model, queue
+from ui.engine import job_owner, queue
 from ui.frame import classroom, code, fault, fetching, lecture, navigation, share, story, wish
-from ui.parts import real_layer, sizes, waits
+from ui.parts import checkpoint, chip, waits
 from ui.settings import state
 from ui.settings import visit as visits
 from ui.settings.address import ASKED
-from ui.settings.page import Note, Page
-from ui.settings.rooms import SETTINGS
+from ui.settings.page import SETTINGS, Note, Page
 from ui.settings.shared import TAGS
+from ui.sources import model
 from ui.streamlit_internals import is_connected, session_id
 from ui.words.text import safe, t
 
@@ -97,7 +97,7 @@ def _above(page: Page) -> Callable[[], None]:
     with top:
         fault.tell()
     _tell(changed)
-    real_layer.failure()
+    checkpoint.failure()
     fetching.tell_damage(page)
 
     def ways() -> None:
@@ -106,7 +106,7 @@ def _above(page: Page) -> Callable[[], None]:
             _listen()
         with row:
             if page.sizes:
-                sizes.chip()
+                chip.chip()
             navigation.menu(page)
         visit.top = top
 

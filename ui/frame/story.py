@@ -15,7 +15,6 @@ from typing import Any
 import streamlit as st
 
 from ui import css
-from ui.engine import real_model
 from ui.frame import presenter
 from ui.settings import state
 from ui.settings.page import Note
@@ -23,6 +22,7 @@ from ui.settings.parsers import as_text
 from ui.settings.server import server
 from ui.settings.shared import CARRIED
 from ui.settings.visit import visit
+from ui.sources.small_model import AS_TRAINED
 from ui.words.text import t, translated
 
 FILE = Path(__file__).with_suffix(".toml")
@@ -66,7 +66,7 @@ class Step:
 
 def steps() -> tuple[Step, ...]:
     """All steps in order, as they are told now."""
-    return telling(real_model.source())
+    return telling(AS_TRAINED.source())
 
 
 @lru_cache(maxsize=3)
@@ -112,7 +112,7 @@ def present() -> Step | None:
     if not number():
         return None
     told, plain = (one[number() - 1] for one in (steps(), telling("")))
-    return plain if "source" in told.own and not real_model.reads() else told
+    return plain if "source" in told.own and not AS_TRAINED.reads() else told
 
 
 def go(to: int) -> None:
@@ -182,7 +182,7 @@ def mend(page: str) -> list[Note]:
     real model, where that is not there, the same step as it is told without.
     """
     there = 0 < number() <= len(steps())
-    if there and real_model.reads() and not real_model.source():
+    if there and AS_TRAINED.reads() and not AS_TRAINED.source():
         go(number())
         state.follow()
     found = _shown(page) if there and "stop" in visit().asked else []

@@ -17,8 +17,7 @@ import streamlit as st
 from ui import asset
 from ui.frame import lecture, story
 from ui.settings import state
-from ui.settings.page import Note, Page, Stops
-from ui.settings.rooms import PAGES
+from ui.settings.page import PAGES, Note, Page, Stops
 from ui.settings.server import server
 from ui.settings.visit import is_plain
 

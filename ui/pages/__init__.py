@@ -1,1 +1,1 @@
-"""The rooms: one folder for each page of the app, found by `ui.frame.rooms`."""
+"""One folder for each page of the app, found by `ui.frame.pages`."""

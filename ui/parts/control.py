@@ -7,8 +7,8 @@ from typing import Any
 import streamlit as st
 
 from ui.settings import state
+from ui.settings.page import SETTINGS
 from ui.settings.parsers import Setting
-from ui.settings.rooms import SETTINGS
 from ui.settings.server import server
 from ui.settings.visit import visit
 from ui.words.numbers import count

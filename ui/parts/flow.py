@@ -7,7 +7,7 @@ from mla_engine import SYMBOLS
 from mla_engine.config import AttentionConfig
 from mla_engine.figures import FlowNode, symbol_html
 from mla_engine.symbols import sources
-from ui.engine import layers
+from ui.sources import layers
 from ui.words.text import listed, t
 
 pd = LazyModule("pandas")

@@ -9,7 +9,7 @@ import torch
 from mla_engine import timing
 from mla_engine.costs import Cost, Device
 from ui.engine import queue
-from ui.engine.layers import DEVICE
+from ui.engine.device import DEVICE
 from ui.words import numbers
 from ui.words.numbers import count, prefixed, tied_size
 from ui.words.text import sentences, t

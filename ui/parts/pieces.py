@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mla_engine.config import AttentionConfig
-from ui.engine import real_layer, shared_cache, whole_model
-from ui.engine.real_layer import RealLayer
+from ui.engine import shared_cache
 from ui.parts.maps.run import block_of_heads
+from ui.sources import Checkpoint, checkpoint, whole
 from ui.streamlit_internals import DeltaGenerator
 
 FEWEST_HEADS = 16  # of a block: each reads the layer again
@@ -24,23 +24,23 @@ class Reach:
     next_bytes: int | None  # in memory; None where every layer is within reach
 
 
-def reach(loaded: RealLayer, limit: int) -> Reach:
+def reach(loaded: Checkpoint, limit: int) -> Reach:
     """Return how far the inputs fit a budget of `limit` bytes: they are those of the first layers.
 
     Raises:
-        CheckpointError: as `real_layer.inputs`.
+        CheckpointError: as `checkpoint.inputs`.
     """
-    if whole_model.held(real_layer.place(loaded).folder):
-        return Reach(real_layer.plan(loaded).n_layers, 0, None)
+    if whole.held(checkpoint.place(loaded).folder):
+        return Reach(checkpoint.plan(loaded).n_layers, 0, None)
     return _reach(loaded, limit)
 
 
 @shared_cache.cached
-def _reach(loaded: RealLayer, limit: int) -> Reach:
-    last = real_layer.plan(loaded).n_layers
-    found = real_layer.needed(replace(loaded, layer=0))
+def _reach(loaded: Checkpoint, limit: int) -> Reach:
+    last = checkpoint.plan(loaded).n_layers
+    found = checkpoint.needed(replace(loaded, layer=0))
     for layer in range(1, last):
-        deeper = real_layer.needed(replace(loaded, layer=layer))
+        deeper = checkpoint.needed(replace(loaded, layer=layer))
         if deeper.memory_bytes > limit:
             return Reach(layer, found.read_bytes, deeper.memory_bytes)
         found = deeper

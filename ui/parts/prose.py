@@ -10,10 +10,10 @@ from time import monotonic
 import streamlit as st
 
 from mla_engine.budget import MemoryBudgetError
-from ui.engine.layers import Origin
 from ui.engine.queue import FullError
-from ui.parts import real_layer, trained_layer
+from ui.parts import reader
 from ui.settings.visit import visit
+from ui.sources import Drawn, Source
 from ui.words.glossary import explained
 from ui.words.numbers import size
 from ui.words.text import refusal, safe, t
@@ -36,8 +36,7 @@ def lead(number: str, line: str, look: str = "") -> None:
     if look:
         with st.container(key="look"):
             say(look)
-    real_layer.badge()
-    trained_layer.badge()
+    reader.badge()
 
 
 def _letters(number: str) -> int:
@@ -57,11 +56,11 @@ def note(text: str) -> None:
     st.caption(explained(text), unsafe_allow_html=True)
 
 
-def weights_mark(origin: Origin, name: str = "random") -> str:
+def weights_mark(source: Source, name: str = "random") -> str:
     """Return HTML for the end of a caption that names random weights; none of other weights."""
-    if not isinstance(origin, int):
+    if not isinstance(source, Drawn):
         return ""
-    means = html.escape(t("weights.means", seed=origin))
+    means = html.escape(t("weights.means", seed=source.seed))
     tag = f'<span class="term drawn" tabindex="-1" aria-description="{means}">'
     return f"&ensp;{tag}{t(f'weights.{name}')}</span>"
 

@@ -15,11 +15,9 @@ import mla_engine
 from kvcount.drawn import hides, turns
 from mla_engine import PRESETS, mechanisms
 from mla_engine.config import AttentionConfig
-from ui.engine import trained
-from ui.engine.layers import Origin, form_of
-from ui.engine.model import Model
-from ui.engine.real_layer import RealLayer
-from ui.engine.trained_layer import TrainedLayer
+from ui.sources import Checkpoint, Source, Trained, trained
+from ui.sources.layers import form_of
+from ui.sources.model import Model
 from ui.words.text import t
 
 WIDTH = 88
@@ -199,7 +197,7 @@ def layer(of: AttentionConfig, preset: str, form: str = "") -> dict[str, Code]:
 
 
 def made(
-    chosen: Model, of: AttentionConfig, heads: object, words: str = "", origin: Origin | None = None
+    chosen: Model, of: AttentionConfig, heads: object, words: str = "", source: Source | None = None
 ) -> dict[str, Code]:
     """Return the lines that make a layer of these heads, and its input: seeded, trained or real.
 
@@ -208,16 +206,16 @@ def made(
         of: the layer's configuration.
         heads: the numbers of the heads, or code that makes them.
         words: the expression of a text of the page's own; without one it is the example.
-        origin: whose weights, by default what `chosen` has for this configuration; where a real
+        source: of the weights, by default what `chosen` has for this configuration; where a real
             model is chosen, seeded weights read its inputs too.
     """
-    origin, loaded = chosen.origin(of) if origin is None else origin, chosen.layer
+    source, loaded = source or chosen.source_of(of), chosen.checkpoint
     example = f"words_of({literal(t('maps.example'))})"
     values = layer(of, chosen.preset) | {"heads": heads, "words": Code(words or example)}
-    if isinstance(origin, TrainedLayer):
-        return _trained(origin, chosen, values)
-    values |= {"seed": chosen.seed} | (_named(loaded) if loaded else {})
-    weights = _part("weights_real" if isinstance(origin, RealLayer) else "weights_seeded", values)
+    if isinstance(source, Trained):
+        return _trained(source, chosen, values)
+    values |= {"seed": chosen.drawn.seed} | (_named(loaded) if loaded else {})
+    weights = _part("weights_real" if isinstance(source, Checkpoint) else "weights_seeded", values)
     if not loaded:
         return {"weights": weights, "inputs": _part("inputs_seeded", values)}
     return {
@@ -226,15 +224,15 @@ def made(
     }
 
 
-def _trained(origin: TrainedLayer, chosen: Model, values: dict[str, object]) -> dict[str, Code]:
+def _trained(source: Trained, chosen: Model, values: dict[str, object]) -> dict[str, Code]:
     """Return the lines that load a trained model by the project's path and run a sentence."""
-    file = f"{trained.NAMED}/{trained.file(origin.code).name}"
-    values |= {"file": file, "number": origin.layer, "sentence": " ".join(chosen.words)}
+    file = f"{trained.NAMED}/{trained.file(source.code).name}"
+    values |= {"file": file, "number": source.layer, "sentence": " ".join(chosen.words)}
     parts = ("weights", "inputs")
     return {name: _part(f"{name}_trained", values) for name in parts}
 
 
-def _named(loaded: RealLayer) -> dict[str, object]:
+def _named(loaded: Checkpoint) -> dict[str, object]:
     """Return the templates' values of a real model."""
     revision, file = loaded.revision, loaded.activations
     return {
@@ -246,7 +244,7 @@ def _named(loaded: RealLayer) -> dict[str, object]:
     }
 
 
-def read_config(loaded: RealLayer) -> Code:
+def read_config(loaded: Checkpoint) -> Code:
     """Return the configuration of a real layer, as a snippet finds it."""
     values = _named(loaded)
     revision = Code(f", revision={literal(loaded.revision)}" if loaded.revision else "")

@@ -8,8 +8,8 @@ import streamlit as st
 from ui.parts import prose
 from ui.parts.control import control
 from ui.settings import state
+from ui.settings.page import SETTINGS
 from ui.settings.parsers import check_whole
-from ui.settings.rooms import SETTINGS
 from ui.settings.server import server
 from ui.words.text import t
 
@@ -38,7 +38,7 @@ def exact_control(
     setting = SETTINGS[name]
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"exact_{name}"):
         control(name, options=options, write=write, then=then)
-        label = t("sizes.typed", name=t(setting.label or setting.texts))
+        label = t("chip.typed", name=t(setting.label or setting.texts))
         look = {"width": WIDTH, "label_visibility": "collapsed"}
         _box(name, label, check=check, then=then, **look)
     _tell(name)
@@ -60,7 +60,7 @@ def _box(
     **details: Any,
 ) -> None:
     """Draw the box of a setting's number; what cannot be is not taken over."""
-    parse, key = SETTINGS[name].parse, f"{name}:{state.settings()['lang']}{KEY}"
+    parse, key = SETTINGS[name].parse, f"{name}{KEY}"
     st.session_state[key] = state.settings()[name]
 
     def changed() -> None:

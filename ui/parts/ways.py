@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from mla_engine import LatentConfig, mechanisms
 from mla_engine.config import AttentionConfig
-from ui.engine import trained
-from ui.engine.model import Model, present, preset_name
 from ui.settings.parsers import preset_of
 from ui.settings.visit import visit
+from ui.sources import trained
+from ui.sources.model import Model, present, preset_name
 from ui.words import text as texts
 from ui.words.numbers import TIED, count
 from ui.words.text import t, variant_name
@@ -42,9 +42,7 @@ def ways(model: Model, *, decoding: bool) -> dict[str, Way]:
         ValueError: sizes that no layer can have.
     """
     every, here = mechanisms.variants(), visit().page.variants
-    kinds = {
-        every[code].kind for code in every if model.trained is None or code in trained.VARIANTS
-    }
+    kinds = {every[code].kind for code in every if not model.is_trained or code in trained.VARIANTS}
     return {
         code: Way(
             model.config(way.variant),
@@ -90,7 +88,7 @@ def of_model(model: Model) -> str:
 
 def assumed(model: Model, latent: LatentConfig) -> str:
     """Return where the latent comes from when the model has none; empty where it has one."""
-    if model.trained is not None or "d_latent_kv" in vars(model.base):
+    if model.is_trained or "d_latent_kv" in vars(model.base):
         return ""
     key = "assumed" if latent.d_latent_kv == PROPORTION * latent.d_head else "assumed_sizes"
     said = [t(f"ways.{key}", latent=count(latent.d_latent_kv), rope=latent.d_rope), windowed(model)]

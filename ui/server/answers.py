@@ -7,8 +7,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui.settings.address import ASKED
-from ui.settings.page import HOME
-from ui.settings.rooms import PAGES
+from ui.settings.page import HOME, PAGES
 from ui.settings.server import server
 from ui.settings.shared import LANGUAGES
 

@@ -8,8 +8,9 @@ from contextlib import suppress
 
 from mla_engine.checkpoints.real_model import BUSY
 from ui import ROOT
-from ui.engine import real_mla, real_model, whole_model
 from ui.settings.server import server
+from ui.sources import whole
+from ui.sources.small_model import AS_TRAINED, WITH_MLA
 
 LOG = logging.getLogger(__name__)
 COMMAND = (sys.executable, "-m", "mla_engine.checkpoints.real_model", "--idle")
@@ -23,18 +24,18 @@ async def fetch(proved: asyncio.Event) -> None:
     """
     if not server().real_model:
         return
-    if not (folder := real_model.folder()).exists():
-        real_model.begin()
+    if not (folder := AS_TRAINED.folder()).exists():
+        AS_TRAINED.begin()
         failed = True
         try:
             await proved.wait()
             failed = await _made(*COMMAND, str(folder))
         finally:
-            real_model.end(failed=failed)
+            AS_TRAINED.end(failed=failed)
     if folder.exists():
         await proved.wait()
         await asyncio.to_thread(_name_heads)
-        if not (with_mla := real_mla.folder()).exists():
+        if not (with_mla := WITH_MLA.folder()).exists():
             await _made(*OF_MLA, str(with_mla), str(folder))
 
 
@@ -44,8 +45,8 @@ def _name_heads() -> None:
     Why it cannot be read is told where it is asked for.
     """
     with suppress(ValueError):
-        if own := whole_model.key():
-            whole_model.fresh_scores(own)
+        if own := whole.key():
+            whole.fresh_scores(own)
 
 
 async def _made(*command: str) -> bool:

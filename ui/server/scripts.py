@@ -15,8 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui import SCRIPTS, STATIC
-from ui.settings.page import HOME
-from ui.settings.rooms import PAGES
+from ui.settings.page import HOME, PAGES
 
 FILE = re.compile(r"/static/(?:js|css|media)/[\w.-]+\.(?:js|css)$", re.ASCII)
 LEVEL = 6  # of gzip: above it bytes hardly shrink

@@ -67,11 +67,11 @@ def why(reason: str) -> str:
 def _place(error: Exception) -> str:
     """Return the line of the app's own code that raised what nobody foresaw.
 
-    A refusal of a room names its file itself.
+    A refusal of a page names its file itself.
     """
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).is_relative_to(ROOT / "ui")]
-    if type(error).__name__ == "RoomError" or not own:
+    if type(error).__name__ == "PageError" or not own:
         return ""
     file = Path(own[-1].filename).relative_to(ROOT).as_posix()
     return f" ({type(error).__name__}, {file}, line {own[-1].lineno})"
@@ -104,7 +104,7 @@ def warm() -> None:
 
     As AppTest stands in for a server, this is done before there is one.
     """
-    testing, rooms = import_module("streamlit.testing.v1"), import_module("ui.settings.rooms")
+    testing, found = import_module("streamlit.testing.v1"), import_module("ui.settings.page")
     visitor = testing.AppTest.from_file(ROOT / "app.py", default_timeout=PATIENCE_SECONDS)
-    for page in rooms.PAGES.values():
+    for page in found.PAGES.values():
         visitor.switch_page(page.file).run()

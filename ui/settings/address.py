@@ -5,8 +5,7 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from ui.settings.page import HOME
-from ui.settings.rooms import PAGES
+from ui.settings.page import HOME, PAGES
 from ui.settings.server import server
 
 ASKED = "asked_page"  # in a link: the page that there is not, which led here

@@ -1,12 +1,13 @@
-"""The declaration of a page: everything else that knows a page follows from its `Page`."""
+"""The declaration of a page, and the registry of all: what knows a page follows from its `Page`."""
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mla_engine import mechanisms
 from ui.settings.parsers import Setting
+from ui.settings.shared import SHARED
 
 ANY_LAYER, LATENT_LAYER = "any", "latent"  # of a real model: any, or those of one mechanism
 HOME = "overview"
@@ -101,7 +102,7 @@ class Page:
         sizes: whether the chip above it has the preset picker and the sliders of the sizes.
         opens: settings that it opens with where no other model is named, with a source of its own.
         empty: whether it shows nothing without a source: only another source is another model.
-        real_layers: "any", or the key of a mechanism, where a real layer can stand in for them.
+        checkpoints: "any", or the key of a mechanism, where a real layer can stand in for them.
         every_kind: whether it shows a real layer of a kind, too, that is not offered for any sizes.
         trained: whether the trained models read the shared sentence there; where it has sizes, one
             of their layers stands in for them until others are chosen.
@@ -127,7 +128,7 @@ class Page:
     sizes: bool = True
     opens: Callable[[], Mapping[str, object]] = dict
     empty: bool = False
-    real_layers: str = ""
+    checkpoints: str = ""
     every_kind: bool = False
     trained: bool = False
     fresh_texts: bool = False
@@ -152,3 +153,56 @@ class Page:
     def file(self) -> str:
         """Its storyboard, as Streamlit names it."""
         return "app.py" if self.name == HOME else f"pages/{self.name}.py"
+
+
+PAGES: dict[str, Page] = {}
+"""Name -> page, in lecture order."""
+
+SETTINGS: dict[str, Setting] = dict(SHARED)
+"""Every setting: those that hold on every page, and then those of each."""
+
+
+class PageError(Exception):
+    """A page that cannot be opened, with its file and the name that is wrong."""
+
+
+def register(pages: list[Page]) -> None:
+    """Take in all pages at once.
+
+    Raises:
+        PageError: an unknown group, two pages of one place, or a setting that is taken.
+    """
+    PAGES.clear()
+    SETTINGS.clear()
+    SETTINGS.update(SHARED)
+    owners = dict.fromkeys(SHARED, "the shared settings")
+    for page in sorted(pages, key=_place):
+        for other in PAGES.values():
+            if _place(other) == _place(page):
+                place = f"order {page.order} of {page.group!r}"
+                raise PageError(f"{home(page.name)}: {place} is that of {other.name}")
+        for name in page.settings:
+            if name in owners:
+                raise PageError(f"{home(page.name)}: setting {name!r} belongs to {owners[name]}")
+            owners[name] = home(page.name)
+            texts = f"{page.name}.{short(name)}"
+            SETTINGS[name] = replace(page.settings[name], texts=texts)
+        PAGES[page.name] = page
+
+
+def short(name: str) -> str:
+    """Return a setting's name without the part that its page's settings begin with."""
+    return name.partition("_")[2]
+
+
+def _place(page: Page) -> tuple[int, int]:
+    """Return its place in the navigation."""
+    if page.group not in GROUPS:
+        known = ", ".join(GROUPS)
+        raise PageError(f"{home(page.name)}: group {page.group!r} is none of {known}")
+    return GROUPS.index(page.group), page.order
+
+
+def home(name: str) -> str:
+    """Return the file in which a page declares itself."""
+    return f"ui/pages/{name}/__init__.py"

@@ -41,16 +41,16 @@ SHARED = {
     # The sentence that the trained models read, and the layer that is shown.
     "sentence": Setting("", known, "text_area", another_model=True),
     "trained_layer": Setting(
-        1, whole(0, 1), "segmented_control", "trained_layer.layer", another_model=True
+        1, whole(0, 1), "segmented_control", "reader.layer", another_model=True
     ),
     # They read, also where a page opens with the app's own real model.
     "made_up": Setting(False, flag, another_model=True),
     # A real model's layer in the place of seeded weights; an empty source is none.
-    "source": Setting("", words(200), "text_input", "real_layer.location", another_model=True),
-    "revision": Setting("", words(100), "text_input", "real_layer.revision"),
+    "source": Setting("", words(200), "text_input", "checkpoint.location", another_model=True),
+    "revision": Setting("", words(100), "text_input", "checkpoint.revision"),
     "layer": Setting(0, whole(0, 999), "selectbox"),
-    "text": Setting("", words(2000), "text_area", "real_layer.text"),
-    "activations": Setting("", words(200), "text_input", "real_layer.activations"),
+    "text": Setting("", words(2000), "text_area", "checkpoint.text"),
+    "activations": Setting("", words(200), "text_input", "checkpoint.activations"),
     # What is shown at the page's foot.
     "code": Setting(
         "none", one_of("none", "source", "snippet"), "segmented_control", "code.behind"
@@ -58,5 +58,5 @@ SHARED = {
 }
 SIZES = tuple(parsers.SIZES)
 CARRIED = "lecture", "room", "ask"  # what is the reader's own goes along wherever a way leads
-TRAINED_LAYER = ("sentence", "trained_layer", "made_up")
-REAL_LAYER = ("source", "revision", "layer", "text", "activations")
+TRAINED_TEXT = ("sentence", "trained_layer", "made_up")
+CHECKPOINT = ("source", "revision", "layer", "text", "activations")

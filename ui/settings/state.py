@@ -1,27 +1,25 @@
 """The reader's settings: a plain dict in the session, mirrored in the URL.
 
 So a link, a reload and the Back button restore a page. `read` runs before any widget, `write` puts
-what differs from the defaults into the URL; `ui.parts.control` draws widgets.
+what differs from the defaults into the URL; `ui.parts.control` draws widgets, and
+`ui.settings.values` says what a link means.
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import streamlit as st
 
-from ui.settings import address, shared
-from ui.settings.opening import opened_with, opening, plain
-from ui.settings.page import Note, Page
-from ui.settings.parsers import as_text, says
-from ui.settings.rooms import PAGES, SETTINGS, short
-from ui.settings.shared import CARRIED, LANGUAGES, PUBLISHED, SHARED, SIZES
-from ui.settings.sizes import implied, published
+from ui.settings import address, shared, values
+from ui.settings.page import PAGES, SETTINGS, Note, Page, short
+from ui.settings.parsers import as_text
+from ui.settings.shared import CARRIED, SHARED
+from ui.settings.values import Place, Values, usual_model
 from ui.settings.visit import once_per_run, visit
 from ui.streamlit_internals import is_history_navigation
-
-IMPLIED = (*SIZES, "variant")  # settings whose default follows the preset
 
 
 class Kept(str):
@@ -40,20 +38,38 @@ class Kept(str):
         return kept
 
 
+def place() -> Place:
+    """Return where the reader is: what defaults depend on, but for the settings."""
+    session, language = st.session_state, (st.context.locale or "")[:2]
+    return Place(session.get("page", ""), language, session.get("opens", {}))
+
+
 def default(name: str) -> object:
-    """Return the default of a setting beside the preset that is chosen."""
-    return defaults(settings()["preset"])[name]
+    """Return the default of a setting beside the others that are chosen."""
+    return defaults()[name]
 
 
-def defaults(preset: str) -> dict[str, Any]:
-    """Return every default: of the language the browser's, of sizes and variant the preset's."""
-    browser = (st.context.locale or "en")[:2]
-    every = {name: one.default for name, one in SETTINGS.items()}
-    if published(preset) != PUBLISHED:
-        every |= {name: one.follows(preset) for name, one in SETTINGS.items() if one.follows}
-    of_preset = {name: value for name, value in implied(preset).items() if name in IMPLIED}
-    lang = {"lang": browser if browser in LANGUAGES else "en"}
-    return every | of_preset | lang | opening()
+def defaults() -> Values:
+    """Return every default beside the settings that are chosen; read-only."""
+    return place().defaults(settings())
+
+
+def opened_with() -> Values:
+    """Return what the page opens with, its source too; nothing where another model is named.
+
+    It lies in the session, so that it changes only when a page is opened or the reader asks.
+    """
+    return place().opened_with(settings())
+
+
+def opening() -> dict[str, object]:
+    """Return the defaults of the page alone: what it opens with, but for the source itself."""
+    return place().opening(settings())
+
+
+def of_another_model() -> bool:
+    """Tell whether the settings name another model than the page opens with."""
+    return place().of_another_model(settings())
 
 
 def source() -> str:
@@ -65,15 +81,8 @@ def source() -> str:
 def settings() -> dict[str, Any]:
     """Every setting of this session."""
     if "settings" not in st.session_state:
-        st.session_state.settings = defaults(SETTINGS["preset"].default)
+        st.session_state.settings = values.first(place())
     return st.session_state.settings
-
-
-def _differing() -> dict[str, str]:
-    """The settings that differ from their defaults, as texts."""
-    s = settings()
-    usual = defaults(s["preset"])
-    return {name: as_text(value) for name, value in s.items() if value != usual[name]}
 
 
 def chosen(page: str) -> SimpleNamespace:
@@ -89,8 +98,12 @@ def left_out() -> set[str]:
 
 def query() -> dict[str, str]:
     """The settings that differ from their defaults, as far as the browser's address has room."""
-    differing = _differing()
-    gone = address.beyond({"lang": settings()["lang"]} | differing, address.OWN)
+    return _in_address(settings(), place())
+
+
+def _in_address(of: Values, at: Place) -> dict[str, str]:
+    differing = values.to_parameters(of, at)
+    gone = address.beyond({"lang": of["lang"]} | differing, address.OWN)
     return {name: text for name, text in differing.items() if name not in gone}
 
 
@@ -108,8 +121,9 @@ def link() -> dict[str, str]:
 
 def _told() -> dict[str, str]:
     """The language, what the page alone opens with, and the settings that differ, as texts."""
-    own = {n: as_text(v if n == "source" else settings()[n]) for n, v in opened_with().items()}
-    return {"lang": settings()["lang"]} | own | _differing()
+    s, at = settings(), place()
+    own = {n: as_text(v if n == "source" else s[n]) for n, v in at.opened_with(s).items()}
+    return {"lang": s["lang"]} | own | values.to_parameters(s, at)
 
 
 def write() -> None:
@@ -124,18 +138,15 @@ def write() -> None:
 
 
 def _write() -> None:
-    """Put the settings into the URL; what a page opened with alone does not go along to another."""
-    was, now = st.session_state.get("opening", {}), opening()
-    for name in was.keys() | now.keys():
-        if settings()[name] == was.get(name, SETTINGS[name].default):
-            settings()[name] = now.get(name, SETTINGS[name].default)
-    st.session_state.opening = now
-    parameters = query()
+    session, s, at = st.session_state, settings(), place()
+    s.update(values.moved_along(s, session.get("opening", {}), at))
+    session.opening = at.opening(s)
+    parameters = _in_address(s, at)
     # A browser may ask before it has heard of the address that was last written.
-    if not parameters == st.query_params.to_dict() == st.session_state.get("address", parameters):
+    if not parameters == st.query_params.to_dict() == session.get("address", parameters):
         st.query_params.from_dict(parameters)
-    st.session_state.address = parameters
-    st.session_state.written = True
+    session.address = parameters
+    session.written = True
 
 
 def read(page: str) -> list[Note]:
@@ -163,37 +174,12 @@ def read(page: str) -> list[Note]:
         return []
     visit().asked = frozenset(url)
     session.address = url
-    notes = _load(url)
+    several = {name: list(dict.fromkeys(st.query_params.get_all(name))) for name in url}
+    twice = {name: texts for name, texts in several.items() if len(texts) > 1}
+    found, notes = values.from_parameters(url, place(), twice)
+    settings().update(found)
+    session.opening = opening()
     _write()
-    return notes
-
-
-def _load(url: dict[str, str]) -> list[Note]:
-    notes = [Note(name, text, None) for name, text in url.items() if name not in SETTINGS]
-    first, page = plain(), PAGES[st.session_state.page]  # what the others' defaults follow
-    settings().update(first)
-    notes += _taken(url, "preset") + _taken(url, *first.keys() - {"preset"})
-    if first.keys() & url.keys() - {"made_up"} and opening() and not page.empty:
-        settings()["made_up"] = True  # by a link that names a model which is the usual one
-    notes += _taken(url, *SETTINGS.keys() - first.keys())
-    st.session_state.opening = opening()
-    places = {name: place for place, name in enumerate(SETTINGS)}
-    return sorted(notes, key=lambda note: places.get(note.name, -1))
-
-
-def _taken(url: dict[str, str], *names: str) -> list[Note]:
-    """Set these as the URL says, or by default; notes on what cannot be."""
-    notes, usual = [], defaults(settings()["preset"])
-    for name in names:
-        value = usual[name]
-        if name in url:
-            with suppress(ValueError):
-                value = SETTINGS[name].parse(url[name])
-            if not says(url[name], value):
-                notes.append(Note(name, url[name], value))
-            elif len(given := dict.fromkeys(st.query_params.get_all(name))) > 1:
-                notes.append(Note(name, ", ".join(given), value))
-        settings()[name] = value
     return notes
 
 
@@ -215,12 +201,11 @@ def at_most(**most: int) -> list[Note]:
 def key(name: str) -> str:
     """Return the key of the widget that shows a setting now.
 
-    It has the language, since a widget whose labels change under one key is reset. It changes where
-    the setting is set past its widget while the browser may still show the old value: what a
-    message says of that value is then said of a widget that is gone.
+    It changes where the setting is set past its widget while the browser may still show the old
+    value: what a message says of that value is then said of a widget that is gone.
     """
     renewed = st.session_state.get("renewed", {}).get(name)
-    return f"{name}:{settings()['lang']}" + (f":{renewed}" if renewed else "")
+    return f"{name}:{renewed}" if renewed else name
 
 
 @contextmanager
@@ -239,9 +224,9 @@ def is_of(name: str, value: object) -> bool:
     return isinstance(value, str) if setting.default == "" else setting.can_be(value)  # free text
 
 
-def change(**values: object) -> None:
+def change(**changed: object) -> None:
     """Set several settings at once, for callbacks of buttons."""
-    settings().update(values)
+    settings().update(changed)
     write()
 
 
@@ -254,7 +239,7 @@ def reset(page: Page | None = None) -> None:
         names = list(SETTINGS)
     else:
         names = list(page.settings)
-        own = {shared.REAL_LAYER: page.real_layers, shared.TRAINED_LAYER: page.trained}
+        own = {shared.CHECKPOINT: page.checkpoints, shared.TRAINED_TEXT: page.trained}
         names += [n for n in SHARED if page.sizes and n not in sum(own, ())]
         names += [name for several, there in own.items() if there for name in several]
         names += [*page.opens(), "made_up"] if page.opens() else []
@@ -266,7 +251,7 @@ def choose_reader(*, made_up: bool) -> None:
     page = PAGES[st.session_state.page]
     st.session_state.opens = page.opens()
     settings()["made_up"] = made_up
-    _restore({*plain(), *shared.REAL_LAYER, *page.opens()} - {"made_up"})
+    _restore({*usual_model(), *shared.CHECKPOINT, *page.opens()} - {"made_up"})
 
 
 def renew(page: Page) -> None:
@@ -275,44 +260,33 @@ def renew(page: Page) -> None:
 
 
 def _restore(names: Iterable[str]) -> None:
-    s = settings()
-    usual = defaults(s["preset"])
+    s, usual = settings(), defaults()
     following = [name for name, one in SETTINGS.items() if one.follows and s[name] == usual[name]]
     if "preset" in names:  # first: the others' defaults follow it
         s["preset"] = SETTINGS["preset"].default
     restored = {*names, *following} - {"lang", *CARRIED}
-    s.update({name: value for name, value in plain().items() if name in restored})
-    usual = defaults(s["preset"])
+    s.update({name: value for name, value in usual_model().items() if name in restored})
+    usual = defaults()
     s.update({name: usual[name] for name in restored})
     _write()
 
 
-def go(page: str, **values: object) -> None:
+def go(page: str, **asked: object) -> None:
     """Open a page, by its name, with a state of its own; the frame does it at the next run.
 
     Lecture mode and the class go along.
     """
-    values |= {name: settings()[name] for name in CARRIED if settings()[name]}
-    st.session_state.go = (PAGES[page].file, _as_written(page, values))
-
-
-def _as_written(page: str, values: dict[str, object]) -> dict[str, str]:
-    """Return what `write` makes of these settings there, so that the history gets nothing more."""
-    session = st.session_state
-    present, here = dict(settings()), session.page
-    before = {name: session.get(name, {}) for name in ("opening", "opens")}
-    session.page, session.opens = page, PAGES[page].opens()
-    _load({name: as_text(value) for name, value in values.items()})
-    written = query()
-    settings().update(present)
-    session.page = here
-    session.update(before)
-    return written
+    asked |= {name: settings()[name] for name in CARRIED if settings()[name]}
+    there = replace(place(), page=page, opens=PAGES[page].opens())
+    texts = {name: as_text(value) for name, value in asked.items()}
+    found, _ = values.from_parameters(texts, there)
+    # As `write` will say it there, so that the browser's history gets nothing more.
+    st.session_state.go = (PAGES[page].file, _in_address(found, there))
 
 
 def follow() -> None:
     """Carry out `go`."""
     if "go" in st.session_state:
-        file, values = st.session_state.pop("go")
+        file, parameters = st.session_state.pop("go")
         st.session_state.pop("written", None)  # what the page is to show stands in its address
-        st.switch_page(file, query_params=values)
+        st.switch_page(file, query_params=parameters)

@@ -13,7 +13,7 @@ from playwright.sync_api import sync_playwright
 
 from ui import ROOT
 from ui.handout.browser import FLAGS, chromium_path, server
-from ui.settings.rooms import PAGES
+from ui.settings.page import PAGES
 from ui.settings.server import web_address
 from ui.settings.shared import LANGUAGES
 from ui.site import record, site, stills

@@ -14,9 +14,8 @@ from urllib.request import urlopen
 
 from ui.frame import story
 from ui.parts.scene import card
-from ui.settings.page import HOME, Page
+from ui.settings.page import HOME, PAGES, Page
 from ui.settings.parsers import as_text
-from ui.settings.rooms import PAGES
 from ui.settings.sizes import SMALL_VARIANT
 from ui.site.protocol import Control, Run, Session
 from ui.site.store import Press, Query, Store, address_of

@@ -18,7 +18,7 @@ from mla_engine import RopeConfig, mechanisms
 from mla_engine.claims import CLAIMS
 from mla_engine.symbols import SYMBOLS
 from ui import ROOT
-from ui.settings.rooms import RoomError
+from ui.settings.page import PageError
 from ui.settings.shared import LANGUAGES
 from ui.settings.state import settings
 
@@ -34,20 +34,20 @@ MARKS = {ord(mark): f"&#{ord(mark)};" for mark in "\\`*_{}[]()#+-.!|~$:<>"}  # o
 
 def files() -> dict[str, Path]:
     """Return every file of texts, by the first part of its keys."""
-    rooms = {file.parent.name: file for file in sorted(ROOT.glob("ui/pages/*/texts.toml"))}
-    return rooms | {file.stem: file for file in sorted(ROOT.glob("ui/*/texts/*.toml"))}
+    pages = {file.parent.name: file for file in sorted(ROOT.glob("ui/pages/*/texts.toml"))}
+    return pages | {file.stem: file for file in sorted(ROOT.glob("ui/*/texts/*.toml"))}
 
 
 def read(file: Path) -> dict[str, Any]:
     """Return the texts of one file.
 
     Raises:
-        RoomError: it cannot be read: no permission, no UTF-8, no TOML.
+        PageError: it cannot be read: no permission, no UTF-8, no TOML.
     """
     try:
         return tomllib.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise RoomError(f"{file.relative_to(ROOT)} cannot be read: {error}") from error
+        raise PageError(f"{file.relative_to(ROOT)} cannot be read: {error}") from error
 
 
 @lru_cache(maxsize=1)

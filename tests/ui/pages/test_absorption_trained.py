@@ -9,7 +9,7 @@ from mla_engine.language_model import ModelTrace
 from tests.ui.controls import control
 from tests.ui.screen import csv, drawn, refusal, speech, statement
 from tests.ui.trained_models import model
-from ui.engine.trained import OWN
+from ui.sources.trained import OWN
 from ui.words.numbers import off_by, prefixed_count, times
 
 PAGE = "pages/absorption.py"
@@ -70,7 +70,7 @@ def test_a_published_size_is_one_choice_away_and_reads_no_sentence(opened):
         f"{prefixed_count(large['expanded'])} expanded"
     )
     assert "with the same lengths" not in speech(at)
-    assert not [area for area in at.text_area if area.key.startswith("sentence:")]
+    assert not [area for area in at.text_area if area.key == "sentence"]
     control(at, "preset").set_value("trained").run()
     assert (statement(at), at.query_params) == (small, {})
 

@@ -8,7 +8,7 @@ from tests.ui.controls import control
 from tests.ui.pages.test_attention_maps import PAGE
 from tests.ui.pages.test_attention_maps_trained import OWN, attention, nth
 from tests.ui.screen import clicked, component, statement
-from ui.parts import trained_layer
+from ui.parts import reader
 
 
 def cell(app) -> tuple[int, int, int]:
@@ -26,7 +26,7 @@ def test_an_example_is_looked_at_where_its_answer_is_decided(opened, monkeypatch
         drawn.append(exercise(*arguments))
         return drawn[-1]
 
-    monkeypatch.setattr(trained_layer, "exercise", noted)
+    monkeypatch.setattr(reader, "exercise", noted)
     app, seen = opened(PAGE), set()
     for _ in range(2):
         app.button(key=f"example_{task}").click().run()
@@ -72,9 +72,9 @@ def test_a_link_to_a_sentence_alone_looks_at_its_end_and_one_to_a_cell_there(ope
 def test_no_seed_and_no_number_of_heads_stand_beside_a_trained_model(opened):
     app = opened(PAGE)
     keys = {one.key for one in (*app.number_input, *app.select_slider)}
-    assert not {"seed:en", "map_run:en", "map_generated:en"} & keys
+    assert not {"seed", "map_run", "map_generated"} & keys
     drawn = {one.key for one in opened(PAGE, preset="small").number_input}
-    assert "seed:en" in drawn
+    assert "seed" in drawn
 
 
 def test_the_layer_beside_the_map_and_behind_the_chip_are_one(opened):

@@ -157,7 +157,7 @@ def test_what_does_follow_as_the_model_expects_is_said(opened):
 @pytest.fixture
 def shipped(monkeypatch):
     """The models that the project ships, in the place of the small ones."""
-    monkeypatch.setattr("ui.engine.trained.FOLDER", SHIPPED)
+    monkeypatch.setattr("ui.sources.trained.FOLDER", SHIPPED)
 
 
 @pytest.mark.usefixtures("shipped")

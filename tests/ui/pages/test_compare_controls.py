@@ -32,7 +32,7 @@ def test_a_side_that_cannot_be_built_is_refused_and_the_pickers_stay(opened, mon
     def refuse(*_: object) -> None:
         raise ValueError("these sizes cannot be")
 
-    monkeypatch.setattr("ui.engine.model.Model.config", refuse)
+    monkeypatch.setattr("ui.sources.model.Model.config", refuse)
     lite = {"preset": "deepseek-v2-lite"}
     at = opened(PAGE, **lite, vs_left="kimi-k2", vs_right="kimi-k2")
     assert not at.error  # neither side has the sizes above

@@ -39,7 +39,7 @@ def given(at: AppTest, side: str, text: str = "", name: str = "", file: bytes = 
 
 def typed(at: AppTest, **sizes: int) -> AppTest:
     for name, size in sizes.items():
-        at.number_input(key=f"{name}:en:typed").set_value(size).run()
+        at.number_input(key=f"{name}:typed").set_value(size).run()
     assert not at.exception
     return at
 
@@ -85,11 +85,11 @@ def test_both_sides_can_be_given_and_the_pickers_offer_them(opened: Opened):
     at = given(opened(PAGE, **LINK), "A", MINE)
     at = given(at, "B", json.dumps(KIMI | {"_name_or_path": "me/hybrid"}))
     for name in SIDES.values():
-        assert {"mine", "hybrid"} <= set(at.selectbox(key=f"{name}:en").options)
+        assert {"mine", "hybrid"} <= set(at.selectbox(key=f"{name}").options)
     assert "B: hybrid, layer 3 of 8 layers" in speech(at)
     assert "A: mine, MLA" in statement(at)
     assert "B: hybrid, MLA" in statement(at)
-    at.selectbox(key="vs_left:en").set_value("kimi-k2").run()
+    at.selectbox(key="vs_left").set_value("kimi-k2").run()
     assert link(at)["vs_left"] == "kimi-k2"
     assert "B: hybrid, MLA" in statement(at)
 
@@ -202,14 +202,14 @@ def test_trained_models_have_no_sizes_to_keep(opened: Opened, real):
 
 def test_a_text_that_looks_like_a_key_is_no_model(opened: Opened):
     at = opened(PAGE, **LINK, text="own.abc")
-    assert "own.abc" not in at.selectbox(key="vs_left:en").options
+    assert "own.abc" not in at.selectbox(key="vs_left").options
 
 
 def test_a_side_that_cannot_be_drawn_can_still_be_given_another(opened: Opened, monkeypatch):
     def refuse(*_: object) -> None:
         raise ValueError("these sizes cannot be")
 
-    monkeypatch.setattr("ui.engine.model.Model.config", refuse)
+    monkeypatch.setattr("ui.sources.model.Model.config", refuse)
     at = opened(PAGE, **LINK, vs_right="kimi-k2")
     assert "these sizes cannot be" in at.error[0].value
     given(at, "A", MINE)

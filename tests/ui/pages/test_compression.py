@@ -29,7 +29,7 @@ from mla_engine.studies.merging import content_config
 from mla_engine.studies.training import query_memory
 from mla_engine.studies.words import hidden_states
 from tests.ui.chart_checks import check_bars, check_lines
-from tests.ui.conftest import REAL_LAYER, REAL_TEXT
+from tests.ui.conftest import CHECKPOINT, REAL_TEXT
 from tests.ui.controls import control
 from tests.ui.screen import Chart, csv, drawn, plain, refusal, said, speech, statement
 from ui.engine import queue
@@ -319,9 +319,9 @@ def test_a_real_layers_own_latent_and_random_weights_on_its_inputs(real, demo):
     assert "falls to rounding after 64 numbers" in speech(at)
     assert control(at, "cmp_weights").options == ["the model's own", "chosen spectrum", "random"]
     control(at, "cmp_weights").set_value("random").run()
-    config = content_config(load_attention(demo, REAL_LAYER, heads=(0,)).config)
+    config = content_config(load_attention(demo, CHECKPOINT, heads=(0,)).config)
     layer = GroupedQueryAttention(config, seed=0, heads=(0, 1))
-    h = hidden_states_of(demo, REAL_TEXT, REAL_LAYER).h
+    h = hidden_states_of(demo, REAL_TEXT, CHECKPOINT).h
     (lost,) = loss(layer, h, joint(layer.W_K, layer.W_V), [20])
     assert metrics(at) == {label: error_percent(vars(lost)[name]) for name, label in ERRORS.items()}
     assert "In random weights no direction" in speech(at)
@@ -338,7 +338,7 @@ def test_a_real_layer_is_fitted_to_what_transformers_lets_in(real, llama):
     """The conversion of what a hook on the model's own attention saw, with noise of 1 %."""
     model, rules = AutoModelForCausalLM.from_pretrained(llama), f"{llama}/tokenizer.json"
     seen = []
-    attention = model.model.layers[REAL_LAYER].self_attn
+    attention = model.model.layers[CHECKPOINT].self_attn
     attention.register_forward_pre_hook(
         lambda _module, _given, named: seen.append(named["hidden_states"]), with_kwargs=True
     )
@@ -346,7 +346,7 @@ def test_a_real_layer_is_fitted_to_what_transformers_lets_in(real, llama):
         with torch.no_grad():
             model(torch.tensor([Tokenizer.from_file(rules).encode(text).ids]))
     passage, h = seen
-    layer = load_attention(llama, REAL_LAYER)
+    layer = load_attention(llama, CHECKPOINT)
     noise = (0.01 * passage.square().sum() / 64).sqrt() * torch.eye(64)
     rows = torch.cat((passage, noise[None]), dim=1)
     (wanted,) = transmla.losses(transmla.converted(layer, rows), h, [40 - 16])
@@ -367,7 +367,7 @@ def test_without_inputs_a_real_layer_is_converted_by_its_weights_and_says_so(rea
     h = torch.randn(1, 9, 64, generator=torch.Generator().manual_seed(1))
     save_file({"h": h}, file, {"tokens": str(list("abcdefghi")).replace("'", '"')})
     at = real("compression", source=llama, cmp_rank="40", activations=str(file))
-    found = transmla.converted(load_attention(llama, REAL_LAYER))
+    found = transmla.converted(load_attention(llama, CHECKPOINT))
     (wanted,) = transmla.losses(found, h, [40 - 16])
     assert f"it is off by **{plain(error_percent(wanted.u))}**" in speech(at)
     assert "both chosen by the weights alone" in speech(at)

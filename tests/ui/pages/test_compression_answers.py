@@ -164,7 +164,7 @@ def test_the_slider_walks_over_the_sizes_that_are_drawn(opened):
     assert "keeps 8 of 48" in statement(at)
     for name in ("answers", "errors", "spectrum", "separate"):
         assert drawn(at, DRAWN)[name].layout["shapes"][0]["x0"] == 8
-    assert "cmp_heads:en" not in [widget.key for widget in at.select_slider]
+    assert "cmp_heads" not in [widget.key for widget in at.select_slider]
 
 
 @pytest.mark.parametrize(("given", "used"), [("15", "16"), ("999", "24")])
@@ -230,7 +230,7 @@ def test_queries_are_those_of_a_published_model(seen):
 
 
 def test_how_many_answers_are_left_when_every_layer_becomes_mla(opened, monkeypatch):
-    monkeypatch.setattr("ui.engine.trained.FOLDER", SHIPPED)
+    monkeypatch.setattr("ui.sources.trained.FOLDER", SHIPPED)
     model, _ = load_model(SHIPPED / "mha.safetensors")
     found = IntoMLA.by_texts(model, measured(answers.MEASURED, answers.SEED))
     right, whole = (percent(one) for one in (found.cut(found.most), model))
@@ -249,7 +249,7 @@ def test_the_reader_is_asked_for_the_share_of_right_answers(seen, models):
 
 
 def test_without_a_trained_mha_weights_are_drawn(opened, tmp_path, monkeypatch):
-    monkeypatch.setattr("ui.engine.trained.FOLDER", tmp_path)
+    monkeypatch.setattr("ui.sources.trained.FOLDER", tmp_path)
     trained_models.write(tmp_path, "mla")
     at = opened(PAGE)
     assert control(at, "cmp_weights").options == ["chosen spectrum", "random"]

@@ -40,12 +40,13 @@ from mla_engine.cache import Cache
 from mla_engine.figures.looks import look
 from mla_engine.layer import AttentionLayer
 from mla_engine.studies.words import hidden_states
-from tests.ui.conftest import REAL_LAYER, REAL_TEXT, noted_downloads, open_page
+from tests.ui.conftest import CHECKPOINT, REAL_TEXT, noted_downloads, open_page
 from tests.ui.controls import button, control, has_button
 from tests.ui.screen import component, csv, lead, own, prose, statement
 from tests.ui.wishes import wish
 from ui.pages.decode import run
 from ui.parts.ways import Way
+from ui.sources import Drawn
 from ui.words.numbers import clock, digits, prefixed, tied_size, times
 
 PAGE = "pages/decode.py"
@@ -550,7 +551,7 @@ def test_a_run_beyond_the_budget_is_refused_and_the_rest_lives(unrun, opened):
 def test_a_runner_does_what_decoding_by_hand_does(outputs, cache, form):
     config = replace(LATENT, d_value=12)
     words = tuple(str(n) for n in range(70 + run.ROOM))
-    runner = run.Runner(Way(config, form, cache), 6, 70, words, 3)
+    runner = run.Runner(Way(config, form, cache), 6, 70, words, Drawn(3))
     assert runner.pieces_to(3) == 3  # 64 and 8 tokens before the step, and the step
     storage = runner.cache.storage
     for step in (3, 2, 5):  # on, back and on again
@@ -584,7 +585,7 @@ def test_a_cache_that_cannot_go_back_begins_at_the_first_token(
     outputs, config, cache, form, layer, empty
 ):
     words = tuple(str(n) for n in range(70 + run.ROOM))
-    runner = run.Runner(Way(config, form, cache), 6, 70, words, 3)
+    runner = run.Runner(Way(config, form, cache), 6, 70, words, Drawn(3))
     h = torch.from_numpy(hidden_states(words, 3, 48))[None]
     by_hand, held, expected = layer(config, seed=3), empty.empty(config), {}
     _, held = by_hand.decode(h[:, :70], held)
@@ -622,7 +623,7 @@ def test_a_grouped_model_says_that_its_latent_is_assumed(unrun, opened):
 
 def test_a_real_layer_is_named_with_what_its_weights_serve(real, demo):
     at = real("decode", dec_prompt="4", dec_step="2")
-    named = f"{demo}, layer {REAL_LAYER} (random demonstration weights)"
+    named = f"{demo}, layer {CHECKPOINT} (random demonstration weights)"
     assert [html.unescape(m) for m in prose(at) if "With the weights" in m] == [
         f"With the weights of {named}: MLA, absorbed; MLA, expanded each step; MLA, full K and V. "
         "With seeded weights of the same sizes: MHA; GQA, g = 8; MQA; DSA, absorbed; "
@@ -641,7 +642,7 @@ def test_the_headline_of_a_real_grouped_layer_is_what_its_own_cache_holds(real, 
     """Beside the model's own cache in transformers after the same tokens."""
     at = real("decode", source=llama, dec_prompt="4", dec_step="2")
     cache = AutoModelForCausalLM.from_pretrained(llama)(torch.arange(6)[None]).past_key_values
-    held = tied_size(cache.layers[REAL_LAYER].keys.nbytes + cache.layers[REAL_LAYER].values.nbytes)
+    held = tied_size(cache.layers[CHECKPOINT].keys.nbytes + cache.layers[CHECKPOINT].values.nbytes)
     mla = tied_size(4 * 6 * (4 * 16 + 8))
     assert statement(at) == (
         f"llama: after 6 tokens GQA holds {held} per layer in float32, MLA in its place {mla}"

@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.screen import component, csv, lead, own, prose, statement
 from tests.ui.trained_models import CACHED, TRAINED_ON, model, write
 from ui.engine import shared_cache
-from ui.engine.trained import OWN
 from ui.pages.decode import run
+from ui.sources.trained import OWN
 from ui.words.numbers import tied_size, times
 
 PAGE = "pages/decode.py"
@@ -45,7 +45,7 @@ def captions(at: AppTest) -> str:
 
 
 def box(at: AppTest):
-    return next(area for area in at.text_area if area.key.startswith("sentence:"))
+    return next(area for area in at.text_area if area.key == "sentence")
 
 
 @pytest.mark.parametrize("code", ["mha", "gqa", "mqa", "mla", "dsa"])
@@ -71,7 +71,7 @@ def test_the_models_write_different_words():
 
 def test_another_writer_can_be_chosen(opened):
     at = opened(PAGE, sentence=TEXT, variant="mla_absorbed")
-    writer = next(b for b in at.button_group if b.key == "variant:en")
+    writer = next(b for b in at.button_group if b.key == "variant")
     assert (writer.label, writer.options) == (
         "Words written by",
         ["MHA", "GQA", "MQA", "MLA", "DSA"],
@@ -192,7 +192,7 @@ def test_where_a_model_is_missing_its_weights_are_drawn_and_called_so(
     opened, tmp_path, monkeypatch
 ):
     write(tmp_path, "mla", "mqa", "gqa", "dsa")
-    monkeypatch.setattr("ui.engine.trained.FOLDER", tmp_path)
+    monkeypatch.setattr("ui.sources.trained.FOLDER", tmp_path)
     shared_cache.clear()
     at = opened(PAGE, sentence=TEXT, variant="mha")
     assert "for want of a trained model: MHA." in captions(at)

@@ -357,10 +357,10 @@ def test_the_page_follows_the_model_that_is_chosen(opened: Opened) -> None:
     assert widgets(at)["kv_left"].value == "llama-3-8b"
 
     at = opened()
-    (picker,) = [one for one in at.selectbox if one.key == "preset:en"]
+    (picker,) = [one for one in at.selectbox if one.key == "preset"]
     for chosen in ("kimi-k2", "deepseek-v2-lite"):  # back to the app's own is a choice, too
         picker.set_value(chosen).run()
-        (picker,) = [one for one in at.selectbox if one.key == "preset:en"]
+        (picker,) = [one for one in at.selectbox if one.key == "preset"]
         assert at.session_state["settings"]["kv_left"] == chosen
 
 

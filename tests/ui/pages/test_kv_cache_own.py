@@ -99,7 +99,7 @@ def test_a_pasted_configuration(opened: Opened, config: dict, token: str, kinds:
 def test_what_is_pasted_comes_before_the_name_and_is_kept(opened: Opened):
     at = pasted(opened(PAGE, kv_own="deepseek-v3"), json.dumps(KIMI_K3))
     assert "27,648 B" in said(at)
-    at.main.select_slider(key="kv_context:en").set_value(2048).run()
+    at.main.select_slider(key="kv_context").set_value(2048).run()
     assert "27,648 B" in said(at)
     assert "× 2,048 tokens" in said(at)
     assert "70,272 B" in said(pasted(at, ""))
@@ -153,9 +153,9 @@ def test_of_a_repository_config_json_alone_is_read(
         files = {path.rpartition("/")[2] for _, path, _ in hub.asked}
         assert files == {"main", "config.json"}
         asked = len(hub.asked)
-        at.main.select_slider(key="kv_context:en").set_value(2048).run()
+        at.main.select_slider(key="kv_context").set_value(2048).run()
         assert len(hub.asked) == asked  # kept
-        at.text_input(key="kv_own:en").input("who/gated").run()
+        at.text_input(key="kv_own").input("who/gated").run()
         assert "only public repositories are read here" in html.unescape(at.error[0].value)
         assert len(at.table) == 2
 
@@ -199,7 +199,7 @@ def test_a_model_given_there_is_shown_on_one_side(opened: Opened, side: str, oth
     again = opened(PAGE, **{f"kv_{side}": key, "kv_context": "1024"})
     rows = again.table[side == "right"].value.iloc[:, 0]
     assert rows[rows.index.str.startswith("MLA")].iloc[0].endswith(f"{384 + 32}")
-    assert again.selectbox(key=f"kv_{side}:en").value == key
+    assert again.selectbox(key=f"kv_{side}").value == key
 
 
 def test_a_model_that_is_only_counted_is_refused_as_a_side(opened: Opened):
@@ -244,4 +244,4 @@ def test_its_layers_and_tokens_are_dealt_out_and_mtp_layers_counted(opened: Open
     assert list(gpus["Stored per token on each"]) == [f"{n:,} B" for n in (most, most // 8, most)]
     at = opened(PAGE, **link, kv_dcp="32")
     assert "must divide the 16 GPUs per group" in html.unescape(at.error[0].value)
-    assert {"kv_dcp:en", "kv_mtp:en"} <= {one.key for one in (*at.select_slider, *at.toggle)}
+    assert {"kv_dcp", "kv_mtp"} <= {one.key for one in (*at.select_slider, *at.toggle)}

@@ -26,7 +26,7 @@ OWN = "anna lamp ben cup cleo drum dan boat anna"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The models in a folder of only this test."""
-    monkeypatch.setattr("ui.engine.trained.FOLDER", tmp_path)
+    monkeypatch.setattr("ui.sources.trained.FOLDER", tmp_path)
     write(tmp_path)
     return tmp_path
 
@@ -220,7 +220,7 @@ def test_an_attention_opens_the_pages_of_its_inside_with_this_very_run(opened, c
         assert (s["map_head"], s["map_query"], s["map_key"]) == (head, every.shape[1] - 2, key)
         shown = opened("pages/attention_maps.py", **kept)
         name = "c_KV" if code == "mla" else "k"
-        assert shown.selectbox(key="map_tensor:en").value == name
+        assert shown.selectbox(key="map_tensor").value == name
         shown = opened(f"pages/{there}.py", **run)
         said = html.unescape(" ".join(caption.value for caption in shown.caption))
         assert f"A small trained model, layer {number}." in said
@@ -246,7 +246,7 @@ def test_the_model_with_indexers_opens_its_maps_and_what_it_chose(opened):
         seen = np.isfinite(clicked(shown, "attention").values(0, "z"))
         np.testing.assert_array_equal(seen, one.attention.chosen[0])
         shown = opened("pages/attention_maps.py", **kept)
-        assert shown.selectbox(key="map_tensor:en").value == "c_KV"
+        assert shown.selectbox(key="map_tensor").value == "c_KV"
         assert not opened("pages/decode.py", **run).warning
         shown = opened(f"pages/{last}.py", **choice)
         assert not shown.warning
@@ -291,10 +291,10 @@ def test_examples_end_before_an_answer(opened, monkeypatch, task):
         drawn.append(exercise(*arguments))
         return drawn[-1]
 
-    from ui.parts import trained_layer
+    from ui.parts import reader
 
-    exercise = trained_layer.exercise
-    monkeypatch.setattr(trained_layer, "exercise", noted)
+    exercise = reader.exercise
+    monkeypatch.setattr(reader, "exercise", noted)
     at, seen = opened(PAGE, lm_back="3"), set()
     for _ in range(4):
         pressed(at, f"example_{task}")

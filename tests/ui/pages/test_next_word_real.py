@@ -12,9 +12,9 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from tests.ui.controls import control, pressed
 from tests.ui.screen import charts, csv, lead, refusal
-from ui.engine.whole_model import MOST_TOKENS
 from ui.pages.language_model.real.sentences import EXAMPLES
 from ui.pages.language_model.real.view import LEFT
+from ui.sources.whole import MOST_TOKENS
 
 PAGE = "pages/language_model.py"
 LAYERS, HEADS, GROUPS, WIDTH = 30, 8, 2, 16
@@ -128,7 +128,7 @@ def test_writing_on_can_be_stopped(opened, own_model, monkeypatch):
         progress(1)
         st.stop()  # as where a reader's click ends a run
 
-    monkeypatch.setattr("ui.engine.whole_model.written", interrupted)
+    monkeypatch.setattr("ui.sources.whole.written", interrupted)
     at = opened(PAGE, lm_more="20")
     assert [bar.text for bar in at.progress] == ["Written through the cache: 1 of 20 pieces"]
     pressed(at, "lm_stop")

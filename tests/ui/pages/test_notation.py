@@ -154,7 +154,7 @@ def said(at) -> str:
 
 
 def test_another_variant_than_mla_begins_with_its_own_symbols(opened):
-    of = next(b for b in opened(PAGE, variant="csa").button_group if b.key == "notation_of:en")
+    of = next(b for b in opened(PAGE, variant="csa").button_group if b.key == "notation_of")
     assert of.value == "present"
     own = rows(opened(PAGE, variant="csa"))
     assert list(own) == list(rows(opened(PAGE, variant="csa", notation_of="present")))
@@ -272,7 +272,7 @@ def test_a_link_opens_the_tensor_in_the_readers_language(opened):
     link = dict(parse_qsl(re.search(r"\[注意力图\]\(attention_maps\?(.*?)\)", row[7])[1]))
     assert link.items() >= {"map_tensor": "q_C_absorbed", "variant": "mla_absorbed"}.items()
     at = opened("pages/attention_maps.py", **link)
-    assert next(b for b in at.selectbox if b.key == "map_tensor:zh").value == "q_C_absorbed"
+    assert next(b for b in at.selectbox if b.key == "map_tensor").value == "q_C_absorbed"
 
 
 def test_code_and_snippet_are_of_the_present_variant(opened):

@@ -246,7 +246,7 @@ def test_a_sentence_may_have_any_length(
     opened: Opened, monkeypatch: pytest.MonkeyPatch, n: int, part: str
 ) -> None:
     words = tuple(f"w{place}" for place in range(n))
-    monkeypatch.setattr("ui.engine.model.Model.words", words)
+    monkeypatch.setattr("ui.sources.model.Model.words", words)
     scene = component(opened(variant="mla", **LINK), "scene")
     assert scene["words"] == list(words[:8])
     assert scene["texts"]["part"] == part

@@ -337,11 +337,11 @@ def test_without_a_plan_the_page_says_how(opened, folder):
 def test_another_task_begins_with_its_own_load(opened, trained):
     at = opened(PAGE, quality_task="recall", quality_load="4")
     assert "load 4" in plain(statement(at))
-    task = next(box for box in at.selectbox if box.key == "quality_task:en")
+    task = next(box for box in at.selectbox if box.key == "quality_task")
     task.set_value("copy").run()
     assert not at.exception
     assert "task “copy”, all loads" in plain(statement(at))
-    loads = next(group for group in at.button_group if group.key == "quality_load:en")
+    loads = next(group for group in at.button_group if group.key == "quality_load")
     loads.set_value(4).run()
     assert "task “copy”, load 4" in plain(statement(at))
     assert drawn(at, DRAWN)["cache"].values("MHA", "y") == pytest.approx(

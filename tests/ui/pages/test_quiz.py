@@ -13,7 +13,7 @@ from mla_engine import quiz as engine
 from mla_engine.figures.looks import look
 from tests.ui.screen import charts, csv, statement
 from tests.ui.wishes import wish
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.words.numbers import count, digits, size
 from ui.words.text import catalogue
 

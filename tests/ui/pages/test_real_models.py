@@ -121,7 +121,7 @@ def test_the_title_and_the_chosen_heads_kind(shown, layers):
     assert statement(app) == named
     kind = f"Head {most} looks mostly at places: position makes up {100 * parts[most]:#.3g} %"
     assert f"{kind} of the variance of its two parts." in said(app)
-    app.number_input(key="map_head:en").set_value(least).run()
+    app.number_input(key="map_head").set_value(least).run()
     kind = f"Head {least} looks mostly at words: content makes up {100 - 100 * parts[least]:#.3g} %"
     assert f"{kind} of the variance of its two parts." in said(app)
     chinese = shown(map_head=str(most), lang="zh")
@@ -241,7 +241,7 @@ def test_headings_controls_and_the_badge_are_in_the_readers_language(shown, demo
     assert {"Head, 0 to 7", "Layer, 0 to 3", "Query (row)", "Key (column)"} <= labels
     uploads = [one.label for one in english.file_uploader]
     assert uploads == ["Activations of your own (.safetensors with h)"]
-    assert {one.key for one in english.button_group} >= {"real_matrix:en"}
+    assert {one.key for one in english.button_group} >= {"real_matrix"}
     for mine, theirs in zip(charts(english), charts(chinese), strict=True):
         assert mine.alt != theirs.alt
         part = "y" if mine.traces[0]["type"] == "bar" else "z"
@@ -252,9 +252,9 @@ def test_the_matrix_and_the_cell_are_chosen_by_their_controls(shown):
     app = shown()
     changes = {"map_query": 3, "map_key": 2}
     for name, value in changes.items():
-        app.selectbox(key=f"{name}:en").set_value(value).run()
+        app.selectbox(key=f"{name}").set_value(value).run()
         assert app.query_params[name] == str(value)
-    next(one for one in app.button_group if one.key == "real_matrix:en").set_value("W_UV").run()
+    next(one for one in app.button_group if one.key == "real_matrix").set_value("W_UV").run()
     assert app.query_params["real_matrix"] == "W_UV"
     assert charts(app)[-1].alt.startswith("Heatmap of the singular values of W_UV")
     frame = clicked(app, "large").layout["shapes"][0]

@@ -219,7 +219,7 @@ def test_no_chart_of_logits_or_latents_stands_empty(shown):
     ]
     assert any("there is no latent to show" in line for line in prose(app))
     assert not any("ogits" in chart.alt for chart in charts(app))
-    (buttons,) = (one for one in app.button_group if one.key == "real_matrix:en")
+    (buttons,) = (one for one in app.button_group if one.key == "real_matrix")
     assert buttons.options == ["W_Q", "W_K", "W_V", "W_O", "W_A"]
 
 

@@ -17,7 +17,7 @@ from tests.checkpoints.models import built
 from tests.checkpoints.texts import IDS, TEXT, folder_of
 from tests.ui.screen import charts, clicked, statement
 from tests.ui.test_page_contract import APART, BARE
-from ui.parts import real_layer
+from ui.parts import checkpoint
 from ui.words.text import catalogue
 
 PAGE = "pages/real_models.py"
@@ -76,7 +76,7 @@ def test_a_link_shows_the_models_own_attention(opened, demo, attentions, layer):
 
 
 def test_without_a_model_the_page_says_what_can_be_read(opened, demo, monkeypatch):
-    monkeypatch.setattr(real_layer, "DEMO", demo)
+    monkeypatch.setattr(checkpoint, "DEMO", demo)
     app = opened(PAGE, code="source")
     assert not charts(app)
     assert not app.code
@@ -89,7 +89,7 @@ def test_without_a_model_the_page_says_what_can_be_read(opened, demo, monkeypatc
 
 
 def test_a_demonstration_that_may_not_be_read_is_not_offered(opened, models, tmp_path, monkeypatch):
-    monkeypatch.setattr(real_layer, "DEMO", str(build_demo(tmp_path / "demo")))
+    monkeypatch.setattr(checkpoint, "DEMO", str(build_demo(tmp_path / "demo")))
     assert "Use the demonstration model" not in labels(opened(PAGE))
 
 
@@ -116,7 +116,7 @@ def test_a_grouped_model_shows_maps_and_says_what_is_left_out(opened, models, na
 
 
 def test_every_note_of_a_plan_has_its_sentence():
-    assert {f"real_layer.note_{note.replace(' ', '_')}" for note in NOTES} <= set(catalogue())
+    assert {f"checkpoint.note_{note.replace(' ', '_')}" for note in NOTES} <= set(catalogue())
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_layer_beyond_the_last_comes_to_the_last(opened, demo):
 def test_a_text_over_the_limit_is_refused(opened, demo):
     app = opened(PAGE, source=demo, text="? ! " * 300)
     assert "512 can be drawn: shorten it" in html.unescape(app.error[0].value)
-    app.text_area(key="text:en").set_value(WORDS).run()
+    app.text_area(key="text").set_value(WORDS).run()
     assert not app.error
     assert charts(app)
 
@@ -175,9 +175,9 @@ def test_no_symbol_stands_bare_in_prose(opened, demo, lang):
 def test_a_language_switch_keeps_everything(opened, demo):
     link = {"source": demo, "text": WORDS, "layer": "1", "map_head": "2", "real_matrix": "W_UV"}
     app = opened(PAGE, **link, lang="en")
-    app.segmented_control(key="lang:en").set_value("zh").run()
+    app.segmented_control(key="lang").set_value("zh").run()
     assert statement(app).startswith("在 it's a demo 第 1 层")
-    app.number_input(key="map_head:zh").set_value(3).run()
-    app.segmented_control(key="lang:zh").set_value("en").run()
+    app.number_input(key="map_head").set_value(3).run()
+    app.segmented_control(key="lang").set_value("en").run()
     kept = {name: app.query_params[name] for name in link}
     assert kept == link | {"map_head": "3"}

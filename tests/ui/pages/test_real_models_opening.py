@@ -11,13 +11,14 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from tests.ui.controls import controls
 from tests.ui.screen import charts, clicked, component, plain, said, statement
-from ui.engine import real_layer, real_model
 from ui.pages.real_models.sentences import EXAMPLES
+from ui.sources import checkpoint
+from ui.sources.small_model import AS_TRAINED
 
 PAGE, OTHER = "pages/real_models.py", "pages/rope.py"
 OPENED = EXAMPLES["induction"]
 LAYER, HEAD = OPENED.shows["layer"], OPENED.shows["map_head"]
-NAMES = real_model.NAMES
+NAMES = AS_TRAINED.names
 OWN, ELSEWHERE = NAMES
 
 
@@ -63,8 +64,8 @@ def test_its_link_opens_the_same_for_somebody_else(opened, own_model):
 
 
 def test_it_is_found_where_a_server_puts_it(opened, models, own_saved, monkeypatch):
-    monkeypatch.setattr("ui.engine.real_model.NAMES", NAMES)
-    shutil.copytree(own_saved, real_model.folder())
+    monkeypatch.setattr("ui.sources.small_model.AS_TRAINED.names", NAMES)
+    shutil.copytree(own_saved, AS_TRAINED.folder())
     try:
         app = opened(PAGE)
         assert "layer 17, head 5 of smollm2-135m-instruct (8 heads read" in plain(statement(app))
@@ -100,9 +101,9 @@ def test_it_stays_on_its_page(opened, own_model):
 
 def test_another_model_is_opened_at_its_first_layer(opened, own_model, demo):
     app = opened(PAGE)
-    app.text_input(key="source:en").set_value(demo).run()
+    app.text_input(key="source").set_value(demo).run()
     assert "In layer 0 of it's a demo" in statement(app)
-    app.text_input(key="source:en").set_value("").run()
+    app.text_input(key="source").set_value("").run()
     assert "layer 17, head" in statement(app)
 
 
@@ -148,21 +149,21 @@ def test_in_a_lecture_the_source_rests(opened, own_model):
 
 def test_a_layer_is_the_same_once_all_were_read(opened, own_model, monkeypatch):
     app = opened(PAGE)
-    asked, ask = [], real_layer.ask
+    asked, ask = [], checkpoint.ask
 
     def noting(job: str, *given: object, **named: object) -> object:
         asked.append(job)
         return ask(job, *given, **named)
 
-    monkeypatch.setattr("ui.engine.real_layer.ask", noting)
-    app.number_input(key="layer:en").set_value(12).run()
+    monkeypatch.setattr("ui.sources.checkpoint.ask", noting)
+    app.number_input(key="layer").set_value(12).run()
     shows(app, own_model, OPENED.text, 12, HEAD)
     assert "inputs" not in asked, "the layers before it did not run again"
     assert "Layer 12 (of 0 to 29)." in plain(app.caption[0].value)
 
 
 def test_it_opens_in_full_when_it_has_come(opened, models, own_saved, monkeypatch):
-    monkeypatch.setattr("ui.engine.real_model.NAMES", NAMES)
+    monkeypatch.setattr("ui.sources.small_model.AS_TRAINED.names", NAMES)
     app = opened(PAGE)
     assert not charts(app)
     shutil.copytree(own_saved, models / OWN)

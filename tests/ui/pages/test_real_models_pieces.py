@@ -65,7 +65,7 @@ def test_layers_are_compared_on_request_and_kept(opened, demo, monkeypatch):
     assert app.dataframe[0].value.shape == (LAYERS * HEADS, 5)
     assert "Stop" not in labels(app), "there is nothing left to stop"
     monkeypatch.setattr(layers, "logit_shares", None)
-    app.number_input(key="map_head:en").set_value(5).run()
+    app.number_input(key="map_head").set_value(5).run()
     assert not app.exception, "each layer's result is kept"
 
 
@@ -107,9 +107,9 @@ def test_a_layer_too_deep_offers_a_file_and_layer_0(opened, demo, monkeypatch):
     message = html.unescape(app.error[0].value)
     assert f"would hold {needed / 2**20:#.3g} MiB in memory" in message
     assert "a file of activations" in message
-    assert app.text_input(key="activations:en")
+    assert app.text_input(key="activations")
     assert app.get("file_uploader")
-    assert app.number_input(key="layer:en").value == 3
+    assert app.number_input(key="layer").value == 3
     click(app, "Show layer 0")
     assert not app.error
     assert statement(app).startswith("In layer 0 of it's a demo")
@@ -139,7 +139,7 @@ def test_an_uploaded_file_is_used(opened, demo, models):
     assert "from your file" in said(app)
     assert ticks(app)[:2] == ["&lt;0&gt;", "&lt;1&gt;"]
     assert (models / app.query_params["activations"]).read_bytes() == Path(file).read_bytes()
-    app.number_input(key="layer:en").set_value(1).run()
+    app.number_input(key="layer").set_value(1).run()
     assert "was saved for layer '2', not for layer 1" in html.unescape(app.error[0].value)
 
 

@@ -178,7 +178,7 @@ def test_the_matrices_numbers_are_numpys(shown, layer, downloads, name):
     np.testing.assert_allclose(table["effective rank"], spread, rtol=1e-4)
     chart = chart_of(app, f"Heatmap of the singular values of {name}: {HEADS} heads down")
     np.testing.assert_allclose(chart.values(0, "z"), values / values[:, :1], rtol=1e-4, atol=1e-6)
-    (buttons,) = (one for one in app.button_group if one.key == "real_matrix:en")
+    (buttons,) = (one for one in app.button_group if one.key == "real_matrix")
     assert buttons.options == ["W_UQ", "W_DO", "W_VO"]
 
 
@@ -211,7 +211,7 @@ def test_a_text_without_a_whole_entry_says_so(opened, v4, layer):
 
 
 def test_the_layers_are_named_by_their_kinds(shown, layer):
-    (box,) = (box for box in shown().selectbox if box.key == "layer:en")
+    (box,) = (box for box in shown().selectbox if box.key == "layer")
     assert box.options == ["0 · SWA", "1 · HCA", "2 · CSA", "3 · HCA", "4 · CSA"]
     assert box.value == layer[0]
 
@@ -221,7 +221,7 @@ def test_without_activations_nothing_is_lost(opened, v4):
     assert "give its hidden states" in app.error[0].value
     assert app.query_params["map_head"] == "3"
     assert app.query_params["source"] == v4
-    (box,) = (box for box in app.selectbox if box.key == "layer:en")
+    (box,) = (box for box in app.selectbox if box.key == "layer")
     assert box.value == 2
     assert app.get("file_uploader")
 

@@ -23,7 +23,7 @@ def test_sizes_that_cannot_be_are_refused_and_the_controls_stay(opened, monkeypa
         raise ValueError(REASON)
 
     script = "app.py" if page == "overview" else f"pages/{page}.py"
-    monkeypatch.setattr("ui.engine.model.built", refuse)
+    monkeypatch.setattr("ui.sources.model.built", refuse)
     at = opened(script, preset="deepseek-v2-lite", code="snippet")
     assert refusal(at) == f"This cannot run: {REASON}"
     assert "*" not in at.error[0].value

@@ -157,7 +157,7 @@ def test_an_example_is_asked_at_its_last_word(opened):
 
 def test_without_the_model_the_page_tells_how_to_make_it(opened, tmp_path, monkeypatch):
     write(tmp_path, "mla")
-    monkeypatch.setattr("ui.engine.trained.FOLDER", tmp_path)
+    monkeypatch.setattr("ui.sources.trained.FOLDER", tmp_path)
     at = opened(PAGE)
     assert "make train" in refusal(at)
     assert not charts(at)
@@ -185,7 +185,7 @@ def test_what_a_model_was_asked_in_training_is_not_asked_again(opened, tmp_path,
     card = {"variant": "dsa", "answers": told}
     write(tmp_path, "mla")
     save_model(model("dsa"), tmp_path / "dsa.safetensors", card)
-    monkeypatch.setattr("ui.engine.trained.FOLDER", tmp_path)
+    monkeypatch.setattr("ui.sources.trained.FOLDER", tmp_path)
     monkeypatch.setattr(run, "answered", lambda *_: pytest.fail("it was asked"))
     at = opened(PAGE, sp_keys="8")
     assert lead(at)[0] == "10.8\N{NO-BREAK SPACE}%"

@@ -101,8 +101,8 @@ def test_named_heads_are_told_and_the_others_are_mixed(trained, opened, monkeypa
     monkeypatch.setattr(run, "scores", lambda _model: scores)
     at = opened(PAGE)
     assert "previous word: L0 H1; induction: L1 H0." in prose(at)
-    assert at.selectbox(key="th_head:en").value == "0.1"  # the strongest look to a previous word
-    assert "layer 1, head 0: induction" in at.selectbox(key="th_head:en").options
+    assert at.selectbox(key="th_head").value == "0.1"  # the strongest look to a previous word
+    assert "layer 1, head 0: induction" in at.selectbox(key="th_head").options
 
 
 CUTS = {
@@ -151,7 +151,7 @@ def test_a_cut_is_drawn_by_task_and_the_worst_hit_stands_on_top(trained, opened,
 )
 def test_each_model_offers_what_can_be_cut_from_it(trained, opened, variant, cuts):
     at = opened(PAGE, th_variant=variant, th_cut="rotary")
-    control = at.segmented_control(key="th_cut:en")
+    control = at.segmented_control(key="th_cut")
     assert control.options == cuts
     assert control.value == ("rotary" if "rotary key" in cuts else "head")
     assert run.attention(run.of_step(variant, -1)) == ATTENTIONS[variant]

@@ -55,14 +55,14 @@ def test_beside_a_head_stands_the_one_that_has_most_of_its_score(trained, opened
     assert "MLA, without head 0 of layer 1." in said
     assert "MHA, without head 1 of layer 0." in said
     at = opened(PAGE, th_variant="mha", th_head="0.0", th_cut="namesakes")
-    assert at.segmented_control(key="th_cut:en").value == "namesakes"
+    assert at.segmented_control(key="th_cut").value == "namesakes"
     assert "without heads 0, 1 of layer 0" in lead(at)[1]
 
 
 def test_one_model_stands_alone_by_default(trained, opened):
     at = opened(PAGE)
     assert drawn(at, "right answers, %").names == ["whole", "cut"]
-    control = at.segmented_control(key="th_beside:en")
+    control = at.segmented_control(key="th_beside")
     assert (control.value, control.options[0]) == ("alone", "nothing")
     assert "MLA" not in control.options
 

@@ -67,8 +67,8 @@ def test_what_is_said_of_a_cut_is_what_is_measured_in_every_shipped_model(
     at = opened(PAGE, th_variant=code)
     for layer, names in enumerate(found.names()):
         for head, name in enumerate(names):
-            at.selectbox(key="th_head:en").set_value(f"{layer}.{head}").run()
-            kinds = at.segmented_control(key="th_cut:en").options
+            at.selectbox(key="th_head").set_value(f"{layer}.{head}").run()
+            kinds = at.segmented_control(key="th_cut").options
             if name is None:
                 assert said_of_cut(at).startswith("A head without a name")
                 assert "all of its name" not in kinds
@@ -80,10 +80,10 @@ def test_what_is_said_of_a_cut_is_what_is_measured_in_every_shipped_model(
             after = text_by_text(without_heads(model, layer, [head]))
             is_true(said_of_cut(at), before, after, task, int(looks.sum()) - 1)
             if len(same) > 1 and head == same[0]:
-                at.segmented_control(key="th_cut:en").set_value("namesakes").run()
+                at.segmented_control(key="th_cut").set_value("namesakes").run()
                 after = text_by_text(without_heads(model, layer, same))
                 is_true(said_of_cut(at), before, after, task, int(looks.sum()) - len(same))
-                at.segmented_control(key="th_cut:en").set_value("head").run()
+                at.segmented_control(key="th_cut").set_value("head").run()
 
 
 def said_of_cut(at: AppTest) -> str:

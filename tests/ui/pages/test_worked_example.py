@@ -298,18 +298,18 @@ def test_ways_and_choices_go_where_they_say(opened: Opened) -> None:
         assert at.session_state["settings"]["we_row"] == 1
     assert at.button(key="we_first").disabled
     assert at.button(key="we_previous").disabled
-    at.slider(key="we_step:en").set_value(5).run()
-    assert at.slider(key="we_step:en").label == f"Step (of {len(steps)})"
+    at.slider(key="we_step").set_value(5).run()
+    assert at.slider(key="we_step").label == f"Step (of {len(steps)})"
     rows, columns = steps[4].result.shape
-    row, column = at.segmented_control(key="we_row:en"), at.segmented_control(key="we_column:en")
+    row, column = at.segmented_control(key="we_row"), at.segmented_control(key="we_column")
     assert (row.label, row.options) == ("Row of the result", [f"{n + 1}" for n in range(rows)])
     assert (column.label, len(column.options)) == ("Column of the result", columns)
     row.set_value(2).run()
     assert terms(at) == plain(steps[4].terms(1, 0))
-    at.segmented_control(key="we_variant:en").set_value("mha").run()
+    at.segmented_control(key="we_variant").set_value("mha").run()
     assert (link(at, "we_variant"), link(at, "we_step")) == ("mha", None)
-    at.toggle(key="we_completed:en").set_value(True).run()
-    assert at.toggle(key="we_completed:en").label == "Two tokens"
+    at.toggle(key="we_completed").set_value(True).run()
+    assert at.toggle(key="we_completed").label == "Two tokens"
     assert at.subheader[0].value.startswith(f"1 of {len(worked_example.steps('mha_completed'))}: ")
     look, legend, *_ = (caption.value for caption in at.main.caption)
     assert look.startswith("Choose a cell")
@@ -329,7 +329,7 @@ def test_an_edit_is_followed_and_said(opened: Opened) -> None:
     step = worked_example.steps("mla")[4]
     assert "≠ printed 0.008: the computed figure minus the printed one is 0.019." in html(at)
 
-    at.text_input(key="we_h:en").set_value("1; 0.50; 1/3; 0").run()
+    at.text_input(key="we_h").set_value("1; 0.50; 1/3; 0").run()
     changed = worked_example.steps("mla", {"h": worked_example.read("h", "1;0.5;1/3;0")})
     assert cells(at) == [show(row[0]) for row in changed[4].result.rows]
     assert link(at, "we_h") == "1;0.5;1/3;0"
@@ -341,19 +341,19 @@ def test_an_edit_is_followed_and_said(opened: Opened) -> None:
     operands = [plain(caption) for _, caption, _ in figures(at)[:2]]
     assert operands == ["WDKV 2 × 4", "h 4 × 1 changed by you"]
 
-    at.text_input(key="we_W_UK:en").set_value("1 0;0 1;1 1;1 x").run()
+    at.text_input(key="we_W_UK").set_value("1 0;0 1;1 1;1 x").run()
     assert "row 4, column 2: “x” is not a number" in at.error[0].value
     assert link(at, "we_W_UK") is None
     at.button(key="we_next").click().run()
     at.button(key="we_previous").click().run()
-    assert at.text_input(key="we_W_UK:en").value == "1 0;0 1;1 1;1 x", "the entry is kept"
+    assert at.text_input(key="we_W_UK").value == "1 0;0 1;1 1;1 x", "the entry is kept"
     assert len(at.error) == 1
 
     assert at.button(key="we_originals").label == "Back to the original matrices"
     at.button(key="we_originals").click().run()
     assert not at.error
     assert link(at, "we_h") is None
-    at.slider(key="we_step:en").set_value(5).run()
+    at.slider(key="we_step").set_value(5).run()
     assert cells(at) == [show(row[0]) for row in step.result.rows]
 
 
@@ -366,10 +366,10 @@ def test_every_box_names_its_matrix_and_its_shape(opened: Opened) -> None:
         rows = worked_example.default(name)
         ours = " · ours" if name in ("h_added", "W_KR_added", "W_QR", "W_O") else ""
         label = f"{spoken.get(name, name)} ({len(rows)} × {len(rows[0])}){ours}"
-        expected[f"we_{name}:en"] = label
+        expected[f"we_{name}"] = label
     assert labels == expected
     zh = opened(PAGE, lang="zh")
-    assert zh.text_input(key="we_W_UK:zh").label == "W_UK（4 × 2）"
+    assert zh.text_input(key="we_W_UK").label == "W_UK（4 × 2）"
 
 
 @pytest.mark.parametrize(
@@ -386,7 +386,7 @@ def test_every_box_names_its_matrix_and_its_shape(opened: Opened) -> None:
 )
 def test_what_is_wrong_with_an_entry_is_said_as_typed(opened: Opened, typed, said) -> None:
     at = opened(PAGE, lang="en")
-    at.text_input(key="we_h:en").set_value(typed).run()
+    at.text_input(key="we_h").set_value(typed).run()
     shown = at.error[0].value
     assert said in unescape(shown)
     assert not set("<>*_`$|[]()") & set(re.sub(r"&\w+;|&#\d+;", "", shown))
@@ -403,26 +403,26 @@ def test_another_step_of_the_same_matrices_is_not_worked_out_again(
     monkeypatch.setitem(worked_example.BUILDERS, "mla", lambda *a: made.append(a) or work_out(*a))
     at.button(key="we_next").click().run()
     assert not made
-    at.text_input(key="we_h:en").set_value("9;8;7;6").run()
+    at.text_input(key="we_h").set_value("9;8;7;6").run()
     assert len(made) == 1
 
 
 def test_bad_entries_stay_until_mended_or_reset_and_count_rightly(opened: Opened) -> None:
     at = opened(PAGE, lang="en")
-    at.text_input(key="we_h:en").set_value("1 2").run()
-    at.text_input(key="we_W_DKV:en").set_value("1;2").run()
+    at.text_input(key="we_h").set_value("1 2").run()
+    at.text_input(key="we_W_DKV").set_value("1;2").run()
     assert "has 2 rows, row 1 with 1 number; write 2 rows of 4 numbers. " in at.error[1].value
-    at.segmented_control(key="lang:en").set_value("zh").run()
+    at.segmented_control(key="lang").set_value("zh").run()
     assert "h 有 1 行，第 1 行有 2 个数；请写 4 行，每行 1 个数。" in at.error[0].value
 
-    at.text_input(key="we_h:zh").set_value("1;2;3;4").run()
+    at.text_input(key="we_h").set_value("1;2;3;4").run()
     assert len(at.error) == 1
     assert link(at, "we_h") == "1;2;3;4"
     reset = next(button for button in at.button if button.label == "重置本页")
     reset.click().run()
     assert not at.error
     original = worked_example.format_matrix(worked_example.default("W_DKV"))
-    assert at.text_input(key="we_W_DKV:zh").value == original
+    assert at.text_input(key="we_W_DKV").value == original
 
 
 def test_bad_matrix_in_a_link_leads_to_the_published_one(opened: Opened) -> None:
@@ -447,7 +447,7 @@ def test_step_and_cell_beyond_the_end_become_the_last_with_one_line(opened: Open
 
 def test_an_original_written_otherwise_changes_nothing(opened: Opened) -> None:
     at = opened(PAGE, we_h="1;0;0;0")
-    at.text_input(key="we_h:en").set_value("0.50; -3/10; .2; -0.1").run()
+    at.text_input(key="we_h").set_value("0.50; -3/10; .2; -0.1").run()
     assert link(at, "we_h") is None
 
 
@@ -546,7 +546,7 @@ def test_the_first_view_has_two_tokens_and_not_a_word_of_what_is_printed() -> No
     body = re.sub("<style>.*?</style>", "", html(at), flags=re.DOTALL)
     words = body + "".join(element.value for element in [*at.markdown, *at.caption])
     assert not re.search('printed|class="compare|≠|✓', words)
-    at.toggle(key="we_printed:en").set_value(True).run()
+    at.toggle(key="we_printed").set_value(True).run()
     assert at.query_params == {"we_printed": "1"}
     assert "printed in the source" in html(at)
     assert 'class="compare' in html(at)

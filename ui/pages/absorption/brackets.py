@@ -82,7 +82,7 @@ def verdict(view: View) -> str:
     """Return which order takes less work at these lengths, and in a large model too."""
     values = {"queries": count(view.chosen.queries), "context": count(view.chosen.context)}
     said = [_less("less", work_of(view), **values)]
-    if view.model.trained is not None:
+    if view.model.is_trained:
         said.append(_less("large", work_of(view, LARGE.config), name=LARGE.name))
     return sentences(said)
 

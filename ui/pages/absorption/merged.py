@@ -9,13 +9,13 @@ import torch
 
 from kvcount.lazy import LazyModule
 from mla_engine import LatentConfig, MultiHeadLatentAttention, figures
-from ui.engine import layers, queue, shared_cache, work
-from ui.engine.layers import Origin
+from ui.engine import queue, shared_cache
 from ui.pages.absorption.view import View
 from ui.parts import charts, prose
 from ui.parts.charts import map_words
 from ui.parts.control import control
 from ui.settings.parsers import Setting, one_of, whole
+from ui.sources import Source, layers, work
 from ui.words.numbers import count, entries, times
 from ui.words.text import t, tensor
 
@@ -39,7 +39,7 @@ class Merged:
 
 
 @shared_cache.cached(anywhere=True)
-def merge(config: LatentConfig, origin: Origin, head: int) -> dict[str, Merged]:
+def merge(config: LatentConfig, source: Source, head: int) -> dict[str, Merged]:
     """Merge W_QK and W_VO of one head.
 
     Raises:
@@ -47,10 +47,10 @@ def merge(config: LatentConfig, origin: Origin, head: int) -> dict[str, Merged]:
     """
     rows = config.d_latent_q or config.d_model, config.d_model
     operations = sum(work.singular_values(n, config.d_latent_kv) for n in rows)
-    work.require(operations + work.drawing(config, (head,), origin), work.SMALLER_LAYER)
-    layers.bring(config, origin, (head,))
+    work.require(operations + work.drawing(config, (head,), source), work.SMALLER_LAYER)
+    layers.bring(config, source, (head,))
     with queue.turn(), torch.inference_mode():
-        layer = layers.layer(config, origin, (head,))
+        layer = layers.layer(config, source, (head,))
         found = layer.absorbed_matrices()
         matrices = found.W_QK[0], found.W_VO[0]
         # Of the merged matrix itself, so that the rounding beyond its rank is seen.
@@ -75,7 +75,7 @@ def section(view: View) -> None:
     with st.spinner(t("absorption.running")):
         facts = _facts(view)
     look = t("absorption.merged_look", name=tensor(view.chosen.matrix), **facts)
-    prose.say(look + prose.weights_mark(view.origin))
+    prose.say(look + prose.weights_mark(view.source))
     picture, spectrum, said = st.columns([4, 4, 4], gap="medium")
     with picture:
         _picture(view, facts)
@@ -91,7 +91,7 @@ def section(view: View) -> None:
 
 
 def _found(view: View) -> Merged:
-    return merge(view.config, view.origin, view.chosen.head)[view.chosen.matrix]
+    return merge(view.config, view.source, view.chosen.head)[view.chosen.matrix]
 
 
 def _facts(view: View) -> dict[str, str]:

@@ -12,14 +12,14 @@ import torch
 from kvcount.lazy import LazyModule
 from mla_engine import LatentConfig, figures
 from mla_engine.studies import merging
-from ui.engine import layers, queue, shared_cache, work
-from ui.engine.layers import Origin
+from ui.engine import queue, shared_cache
 from ui.pages.absorption.view import View
 from ui.parts import charts, links, prose
 from ui.parts.charts import map_words
 from ui.parts.control import control
 from ui.settings.page import Link
 from ui.settings.parsers import Setting, number
+from ui.sources import Source, layers, work
 from ui.words.numbers import count, digits, off_by, shortest
 from ui.words.text import safe, t
 
@@ -56,7 +56,7 @@ class TooMuch:
 @shared_cache.cached(anywhere=True)
 def too_much(
     config: LatentConfig,
-    origin: Origin,
+    source: Source,
     heads: tuple[int, ...],
     words: tuple[str, ...],
     gain: float,
@@ -66,13 +66,13 @@ def too_much(
     Raises:
         ValueError, MemoryBudgetError, CostError: in the engine's words.
     """
-    _require_both(config, origin, heads, len(words))
-    layers.bring(config, origin, heads)
-    layers.bring(replace(config, latent_norm=False), origin, heads)
+    _require_both(config, source, heads, len(words))
+    layers.bring(config, source, heads)
+    layers.bring(replace(config, latent_norm=False), source, heads)
     with queue.turn(), torch.inference_mode():
-        layer = layers.layer(config, origin, heads)
-        plain = layers.layer(replace(config, latent_norm=False), origin, heads)
-        h = layers.hidden(words, origin, config.d_model)
+        layer = layers.layer(config, source, heads)
+        plain = layers.layer(replace(config, latent_norm=False), source, heads)
+        h = source.hidden(words, config.d_model)
         longer = h.clone()
         longer[:, -1] *= gain
         one = merging.heads_in_one(layer, h)
@@ -95,21 +95,21 @@ def too_much(
 
 
 def _require_both(
-    config: LatentConfig, origin: Origin, heads: tuple[int, ...], tokens: int
+    config: LatentConfig, source: Source, heads: tuple[int, ...], tokens: int
 ) -> None:
     """Refuse too much: a whole matrix for all heads and for each, and two layers that are run."""
     merged = 2 * len(heads) * config.d_head * config.d_model * config.d_latent_kv
     runs = 4 * work.running(config, "expanded", tokens, heads)
-    work.require(4 * merged + runs + 2 * work.drawing(config, heads, origin), work.SMALLER_LAYER)
+    work.require(4 * merged + runs + 2 * work.drawing(config, heads, source), work.SMALLER_LAYER)
 
 
 def _found(view: View) -> TooMuch:
-    return too_much(view.config, view.origin, view.heads, view.words, view.chosen.gain)
+    return too_much(view.config, view.source, view.heads, view.words, view.chosen.gain)
 
 
 def heads_in_one(view: View) -> None:
     """Draw two heads' scores and the only map that one matrix for all heads can give."""
-    prose.say(t("absorption.heads_look") + prose.weights_mark(view.origin))
+    prose.say(t("absorption.heads_look") + prose.weights_mark(view.source))
     with st.spinner(t("absorption.running")):
         found = _found(view)
     heads, place = count(len(view.heads)), view.heads.index(view.chosen.head)
@@ -151,7 +151,7 @@ def _scores(view: View, n: int, label: str, scores: np.ndarray, limit: float) ->
 
 def past_the_norm(view: View) -> None:
     """Draw keys by W_UK W_DKV against the right ones, as one word's h gets longer."""
-    prose.say(t("absorption.norm_look") + prose.weights_mark(view.origin))
+    prose.say(t("absorption.norm_look") + prose.weights_mark(view.source))
     with st.spinner(t("absorption.running")):
         found = _found(view)
     place = view.heads.index(view.chosen.head)

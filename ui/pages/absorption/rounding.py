@@ -10,14 +10,13 @@ import torch
 from kvcount.lazy import LazyModule
 from mla_engine import LatentConfig, figures
 from mla_engine.studies.agreement import DTYPES, agreement_of
-from ui.engine import layers, queue, shared_cache, work
-from ui.engine.layers import Origin
-from ui.engine.real_layer import RealLayer
+from ui.engine import queue, shared_cache
 from ui.pages.absorption.view import View
 from ui.parts import charts, prose
 from ui.parts.charts import map_words
 from ui.parts.control import control
 from ui.settings.parsers import Setting, one_of
+from ui.sources import Checkpoint, Source, layers, work
 from ui.words.numbers import count, scientific
 from ui.words.text import listed, t
 
@@ -44,7 +43,7 @@ class Rounding:
 
 @shared_cache.cached(anywhere=True)
 def rounding(
-    config: LatentConfig, origin: Origin, heads: tuple[int, ...], words: tuple[str, ...]
+    config: LatentConfig, source: Source, heads: tuple[int, ...], words: tuple[str, ...]
 ) -> dict[str, Rounding]:
     """Return naive and absorbed output in float64, float32 and bfloat16.
 
@@ -53,15 +52,15 @@ def rounding(
     """
     both = work.running(config, "expanded", len(words), heads)
     both += work.running(config, "absorbed", len(words), heads)
-    each = both + work.drawing(config, heads, origin)
+    each = both + work.drawing(config, heads, source)
     work.require(len(FORMATS) * each, work.SMALLER_LAYER)
-    h = layers.hidden(words, origin, config.d_model)
+    h = source.hidden(words, config.d_model)
     read = {}
-    if isinstance(origin, RealLayer):  # before the turn
-        read = {dtype: layers.real(config, origin, heads, dtype) for dtype in DTYPES}
+    if isinstance(source, Checkpoint):  # before the turn
+        read = {dtype: source.attention(config, heads, dtype) for dtype in DTYPES}
     with queue.turn(), torch.inference_mode():
         found = agreement_of(
-            lambda dtype: read.pop(dtype, None) or layers.built(config, origin, heads, dtype), h
+            lambda dtype: read.pop(dtype, None) or layers.built(config, source, heads, dtype), h
         )
     return {
         name: Rounding(
@@ -87,7 +86,7 @@ def section(view: View) -> None:
         heads=count(len(view.heads)),
         words=count(len(view.words)),
     )
-    prose.say(look + prose.weights_mark(view.origin))
+    prose.say(look + prose.weights_mark(view.source))
     control("ab_type")
     _outputs(view, result)
     left, right = st.columns(2, gap="large")
@@ -100,7 +99,7 @@ def section(view: View) -> None:
 
 
 def _found(view: View) -> dict[str, Rounding]:
-    return rounding(view.config, view.origin, view.heads, view.words)
+    return rounding(view.config, view.source, view.heads, view.words)
 
 
 def _outputs(view: View, result: Rounding) -> None:

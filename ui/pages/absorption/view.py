@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 from mla_engine import LatentConfig
-from ui.engine.layers import Origin
-from ui.engine.model import Model, present
 from ui.parts.maps.run import block_of_heads
 from ui.settings import state
 from ui.settings.page import Note
+from ui.sources import Source
+from ui.sources.model import Model, present
 
 MOST_HEADS = 4  # that are run: enough to see, and quick at DeepSeek-V3's sizes
 
@@ -23,9 +23,9 @@ class View:
     chosen: SimpleNamespace
 
     @property
-    def origin(self) -> Origin:
+    def source(self) -> Source:
         """Whose weights: the seed's, a trained model's or a real layer's."""
-        return self.model.origin(self.config)
+        return self.model.source_of(self.config)
 
     @property
     def heads(self) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from kvcount.lazy import LazyModule
 from kvcount.levers import BITS, LEVERS, rows
 from mla_engine import figures
 from ui.pages.after_mla.view import END, PAIR, PASTED, SAME, STORY, Shown, View, divided, factor
-from ui.parts import charts, own_model
+from ui.parts import charts, given
 from ui.parts.control import control
 from ui.settings import state
 from ui.settings.parsers import Setting, one_of, type_of, words
@@ -54,7 +54,7 @@ def lead(view: View) -> tuple[str, str]:
 def story() -> None:
     """Draw the steps of the story; a step chooses the model that it is told of."""
     s = state.settings()
-    key = f"am_story:{s['lang']}"
+    key = "am_story"
     st.session_state[key] = None if s["am_own"] else TOLD.get(s["am_model"])
 
     def tell() -> None:
@@ -82,7 +82,7 @@ def choices() -> None:
     control("am_model")
     if not server().recorded:
         with st.expander(t("after_mla.own"), expanded=bool(state.settings()["am_own"])):
-            own_model.ask("am_own", PASTED)
+            given.ask("am_own", PASTED)
     control("am_kv")
 
 

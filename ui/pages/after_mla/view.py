@@ -10,7 +10,7 @@ from kvcount.drawn import drawn
 from kvcount.levers import Levers, levers, read_per_token
 from kvcount.refusals import RefusedError
 from kvcount.sources import Found
-from ui.parts import own_model
+from ui.parts import given
 from ui.settings import state
 from ui.words.numbers import TIED, count, digits
 from ui.words.text import safe
@@ -129,8 +129,8 @@ def view() -> View:
         RefusedError: a model whose cache does not grow, one of the reader's that is not counted.
     """
     chosen = state.chosen("after_mla")
-    own = own_model.counted(chosen.own, PASTED)
-    found = View(chosen, own, own_model.source(chosen.own, PASTED))
+    own = given.counted(chosen.own, PASTED)
+    found = View(chosen, own, given.source(chosen.own, PASTED))
     _ = found.shown.levers
     return found
 

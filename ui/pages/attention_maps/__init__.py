@@ -12,15 +12,15 @@ from mla_engine.language_model.texts import TASKS
 from mla_engine.studies import long_text
 from mla_engine.studies.words import hidden_states as vectors_of_words
 from mla_engine.symbols import SYMBOLS
-from ui.engine.layers import form_of
 from ui.pages.attention_maps.long import LongView
 from ui.pages.attention_maps.sentences import EXAMPLES
 from ui.pages.attention_maps.view import View, nearest
-from ui.parts import real_sentences
+from ui.parts import examples
 from ui.parts.snippet import Code, layer, literal, made
 from ui.settings import parsers
 from ui.settings.page import ANY_LAYER, Functions, Page, Recipe
 from ui.settings.parsers import Setting, flag, number, one_of, sentence
+from ui.sources.layers import form_of
 from ui.words.text import t
 
 TEMPERATURES = (0.1, 0.2, 0.5, 0.75, 1.0, 1.5, 2.0, 5.0, 10.0)
@@ -54,7 +54,7 @@ def ran(view: View | LongView) -> Functions:
     """Return what the engine ran for the maps: the layer, its rotation, softmax and inputs."""
     if isinstance(view, LongView):
         return long_text.long_map, long_text.rows, view.step, ops.softmax, vectors_of_words
-    run, loaded = view.maps.run, view.maps.model.layer
+    run, loaded = view.maps.run, view.maps.model.checkpoint
     turned = (rope.rotate,) if run.config.rope and getattr(run.config, "d_rope", 1) else ()
     read = (load_attention, hidden_states) if loaded else (vectors_of_words,)
     form = form_of(run.config, run.form)
@@ -88,7 +88,7 @@ def recipe(view: View | LongView) -> Recipe:
 
 def _long(view: LongView) -> Recipe:
     text = view.text
-    values = {"head": text.head, "query": view.query, "key": view.key, "seed": text.seed}
+    values = {"head": text.head, "query": view.query, "key": view.key, "seed": text.source.seed}
     values |= {"tokens": text.tokens} | layer(text.config, view.model.preset)
     return "long", values
 
@@ -106,10 +106,10 @@ PAGE = Page(
     group="explore",
     order=1,
     settings=SETTINGS,
-    real_layers=ANY_LAYER,
+    checkpoints=ANY_LAYER,
     every_kind=True,
     trained=True,
-    opens=partial(real_sentences.opens, EXAMPLES),
+    opens=partial(examples.opens, EXAMPLES),
     lecture=("map_head", "map_query"),
     crossed=(
         *((f"example_{task}", "map_head", "trained_layer") for task in TASKS),

@@ -2,8 +2,6 @@
 
 import streamlit as st
 
-from ui.engine import real_model
-from ui.engine.model import Model, present
 from ui.pages.attention_maps.sentences import EXAMPLES
 from ui.pages.attention_maps.view import (
     LONGER,
@@ -17,11 +15,12 @@ from ui.pages.attention_maps.view import (
     keeps_a_state,
     nearest,
 )
-from ui.parts import reader as who_reads
-from ui.parts import real_layer, real_sentences, trained_layer
+from ui.parts import reader
 from ui.parts.control import control
 from ui.parts.maps.controls import head_control, text_controls
 from ui.settings import state
+from ui.sources.model import Model, present
+from ui.sources.small_model import AS_TRAINED
 from ui.streamlit_internals import DeltaGenerator
 from ui.words.numbers import count
 from ui.words.text import t
@@ -32,9 +31,9 @@ RUN_LADDER = (0, 1, 2, 4, 8, 16, 32, 64, 128)
 def run() -> None:
     """Draw the choice of the text, the layer and one of its heads, of mask and temperature."""
     model = present()
-    if real_model.reads():
+    if AS_TRAINED.reads():
         _own(model)
-    elif model.trained is None:
+    elif not model.is_trained:
         text_controls(chosen(), nearest, longer=LONGER if can_be_long(model) else ())
         _variant_control(model)
         _head(model)
@@ -51,27 +50,27 @@ def _read_otherwise(model: Model) -> None:
     control("map_temperature")
     if can_be_unmasked(model):
         control("map_causal")
-    if model.trained is None and not real_model.reads():
+    if not model.is_trained and not AS_TRAINED.reads():
         possible = [n for n in RUN_LADDER if n <= model.sizes["n_heads"]]
         control("map_run", options=possible, write=_heads_run)
 
 
-def reader(below: DeltaGenerator | None = None) -> None:
+def who_reads(below: DeltaGenerator | None = None) -> None:
     """Draw who reads, and the text of the app's own real model.
 
     Args:
         below: where they stand in a lecture, whose last row reads the maps, not a box.
     """
     with below if below and state.settings()["lecture"] else st.container():
-        if not real_model.reads():
-            who_reads.choice()
+        if not AS_TRAINED.reads():
+            reader.choice()
             return
         who, text = st.columns([8, 13], gap="medium")
         with who:
-            who_reads.choice()
+            reader.choice()
         with text:
-            real_sentences.box(then=at_the_strongest)
-        real_sentences.buttons(EXAMPLES)
+            reader.box(then=at_the_strongest)
+        reader.buttons(EXAMPLES)
 
 
 def _own(model: Model) -> None:
@@ -80,7 +79,7 @@ def _own(model: Model) -> None:
     with head:
         head_control()
     with layer:
-        real_layer.layer_beside(model.layer)
+        reader.layer_beside(model)
 
 
 def _trained(model: Model) -> None:
@@ -89,9 +88,9 @@ def _trained(model: Model) -> None:
     with head:
         head_control()
     with layer:
-        trained_layer.layer_beside()
+        reader.layer_beside(model)
     text_controls(chosen(), at_the_end)
-    trained_layer.examples_row(then=at_the_answer)
+    reader.examples_row(then=at_the_answer)
     _variant_control(model)
 
 
@@ -100,7 +99,7 @@ def _head(model: Model) -> None:
     head, seed = st.columns(2)
     with head:
         head_control()
-    if not model.layer:
+    if not model.checkpoint:
         with seed:
             control("seed")
 

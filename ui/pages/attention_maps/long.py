@@ -15,8 +15,8 @@ from mla_engine.config import AttentionConfig
 from mla_engine.mechanism import Form
 from mla_engine.studies import long_text
 from mla_engine.studies.words import generated_words, hidden_states
-from ui.engine import layers, queue, shared_cache, work
-from ui.engine.model import Model, present
+from ui.engine import queue, shared_cache
+from ui.engine.device import DEVICE
 from ui.pages.attention_maps import controls
 from ui.pages.attention_maps.view import nearest
 from ui.parts import charts, prose
@@ -27,6 +27,8 @@ from ui.parts.maps.view import short
 from ui.parts.waits import PATIENCE_SECONDS
 from ui.settings import state
 from ui.settings.visit import visit
+from ui.sources import Drawn, layers, work
+from ui.sources.model import Model, present
 from ui.streamlit_internals import DeltaGenerator
 from ui.words.numbers import count, share, tied_size
 from ui.words.text import safe, t
@@ -47,15 +49,15 @@ class Text:
     """One head over so many made-up words: what of it is kept goes by this."""
 
     config: AttentionConfig
-    seed: int
+    source: Drawn
     head: int
     tokens: int
 
     def hidden(self, first: int, last: int) -> torch.Tensor:
         """Return the layer's input [1,t,d] for words `first` to `last` - 1."""
         words = generated_words(self.tokens)[first:last]
-        h = hidden_states(words, self.seed, self.config.d_model)
-        return torch.from_numpy(h)[None].to(layers.DEVICE)
+        h = hidden_states(words, self.source.seed, self.config.d_model)
+        return torch.from_numpy(h)[None].to(DEVICE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,11 +133,11 @@ def chosen(told: Told) -> LongView:
     """
     s, model = state.chosen("attention_maps"), present()
     config = model.config()
-    text = Text(config, model.seed, s.head, s.generated)
+    text = Text(config, model.drawn, s.head, s.generated)
     form = _form(config).name
     every_key = work.with_every_key(config)
     products = costs.prefill(every_key, text.tokens, form, heads=[text.head]).total_flops
-    operations = work.drawing(config, [text.head], model.seed) + products
+    operations = work.drawing(config, [text.head], model.drawn) + products
     work.require(operations, work.FEWER_WORDS, work.MOST_IN_CHUNKS)
     _read(text, told)
     return LongView(model, text, s.query, s.key)
@@ -150,7 +152,7 @@ def _form(config: AttentionConfig) -> Form:
 @shared_cache.cached(key=lambda text, _told=None: text)
 def _read(text: Text, told: Told = lambda _done, _of: None) -> long_text.LongMap:
     with queue.turn(), torch.inference_mode():
-        layer = layers.layer(text.config, text.seed, (text.head,))
+        layer = layers.layer(text.config, text.source, (text.head,))
         done = lambda n: told(n, text.tokens)  # noqa: E731 - one of two arguments is known
         return long_text.long_map(layer, text.hidden, text.tokens, done)
 
@@ -160,7 +162,7 @@ def _rows(text: Text, first: int, last: int) -> np.ndarray:
     """The attention of some queries to all keys up to the last of them [t,s], read-only."""
     read = _read(text)
     with queue.turn(), torch.inference_mode():
-        layer = layers.layer(text.config, text.seed, (text.head,))
+        layer = layers.layer(text.config, text.source, (text.head,))
         rows = layers.to_numpy(long_text.rows(layer, text.hidden, read, first, last))
     rows.flags.writeable = False
     return rows
@@ -212,7 +214,7 @@ def progress(place: DeltaGenerator) -> Told:
 
 def draw_blocks(view: LongView) -> None:
     """The whole map by blocks; the frame is where the exact part lies."""
-    prose.say(say(view, "blocks") + prose.weights_mark(view.text.seed))
+    prose.say(say(view, "blocks") + prose.weights_mark(view.text.source))
     edges = _spans(0, view.text.tokens, view.block)
     table = partial(_of_blocks, view)
     _show(view, "blocks", view.pooled, (edges, edges), limit=_limit(view.pooled), table=table)
@@ -305,7 +307,7 @@ def scene() -> LongView | None:
     """Draw the page of such a text."""
     prose.title(t("attention_maps.title_long"))
     above = st.container()
-    controls.reader()
+    controls.who_reads()
     with st.container(key="beside"):
         blocks, part, side = st.columns((8, 8, 5), gap="medium")
     with side:

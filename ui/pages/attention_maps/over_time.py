@@ -9,6 +9,7 @@ from ui.parts import prose
 from ui.parts.maps import over_time
 from ui.parts.maps.over_time import facts
 from ui.parts.maps.view import Maps
+from ui.sources import Drawn
 from ui.words.text import sentences, t
 
 
@@ -22,7 +23,7 @@ def scene() -> View | None:
         controls.run()
         return None
     prose.lead(*lead(view.maps), look(view.maps))
-    controls.reader()
+    controls.who_reads()
     with st.container(key="beside"):
         weights, state, side = st.columns((8, 8, 5), gap="medium")
     with side:
@@ -50,5 +51,5 @@ def lead(maps: Maps) -> tuple[str, str]:
 def look(maps: Maps) -> str:
     """Return the sentence on what to look at."""
     said = t("attention_maps.state_look")
-    drawn = isinstance(maps.run.origin, int)
+    drawn = isinstance(maps.run.source, Drawn)
     return sentences((said, t("attention_maps.noise_state"))) if drawn else said

@@ -5,7 +5,7 @@ give in the pairs that are named here, of a pronoun and its noun, or of quotatio
 is Chinese: the model's tokenizer cuts most of those characters into bytes.
 """
 
-from ui.parts.real_sentences import ALICE, Example
+from ui.parts.examples import ALICE, Example
 
 BOAT = "A small boat crossed the wide river before the sun went down."
 ANNA = "Anna gave the book to Tom because he wanted to read it."

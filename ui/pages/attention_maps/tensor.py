@@ -43,7 +43,7 @@ def _shape(view: View) -> str:
     for letter, place in run.cut(view.tensor, view.maps.head).items():
         axis = axes.named(run.config, letter)
         said += " " + t("attention_maps.tensor_cut", axis=axis, place=count(place))
-    return said + prose.weights_mark(view.maps.run.origin)
+    return said + prose.weights_mark(view.maps.run.source)
 
 
 def _sides(view: View) -> str:

@@ -8,10 +8,9 @@ import numpy as np
 from mla_engine.checkpoints.tokens import SPACE
 from mla_engine.language_model.answers import Answer
 from mla_engine.language_model.heads import THRESHOLD
-from ui.engine import trained_layer
-from ui.engine.trained_layer import TrainedLayer
 from ui.parts.maps.reading import Reading, beyond, expectation, named, quoted, reading
 from ui.parts.maps.view import Maps
+from ui.sources import Trained, trained
 from ui.words.numbers import count, fixed, share
 from ui.words.text import sentences, t
 
@@ -46,7 +45,7 @@ class Look:
     reading: Reading | None
 
 
-def look(maps: Maps, origin: TrainedLayer | None) -> Look:
+def look(maps: Maps, source: Trained | None) -> Look:
     """Look at the chosen cell, of a trained layer or of a real one.
 
     Raises:
@@ -54,7 +53,7 @@ def look(maps: Maps, origin: TrainedLayer | None) -> Look:
     """
     words, row = spoken(maps), maps.attention[maps.place, maps.query]
     seen = maps.mask[maps.query]
-    read = reading(origin, words, maps.query) if origin else None
+    read = reading(source, words, maps.query) if source else None
     decided = read.answer if read else None
     of = kind(words, maps.query, maps.key, decided) if seen[maps.key] else "hidden"
     best = int(row.argmax())
@@ -146,10 +145,10 @@ def _target(maps: Maps, look: Look) -> str:
     return named(words, maps.key) + t(f"attention_maps.key_{look.kind}", **values)
 
 
-def under(maps: Maps, origin: TrainedLayer, look: Look) -> list[str]:
+def under(maps: Maps, source: Trained, look: Look) -> list[str]:
     """Below the map: which part makes the look, whether the head does so elsewhere, notes."""
-    said = [_made(maps, look), _habit(maps, origin, look), _changed(maps)]
-    return [one for one in (*said, beyond(origin, maps.run.words)) if one]
+    said = [_made(maps, look), _habit(maps, source, look), _changed(maps)]
+    return [one for one in (*said, beyond(source, maps.run.words)) if one]
 
 
 def _made(maps: Maps, look: Look) -> str:
@@ -161,13 +160,13 @@ def _made(maps: Maps, look: Look) -> str:
     return t(f"attention_maps.made_{by or 'no_look'}", **values)
 
 
-def _habit(maps: Maps, origin: TrainedLayer, look: Look) -> str:
+def _habit(maps: Maps, source: Trained, look: Look) -> str:
     if look.kind not in SCORED:
         return ""
     name = SCORED[look.kind]
-    score = trained_layer.head_scores(origin, name)[maps.head]
+    score = trained.head_scores(source, name)[maps.head]
     values = {"score": t("common.percent", value=fixed(100 * score, 0)), "head": count(maps.head)}
-    values["texts"] = count(trained_layer.score_texts(name))
+    values["texts"] = count(trained.score_texts(name))
     values["does"] = t(f"attention_maps.does_{name}")
     return t(f"attention_maps.habit_{'named' if score >= THRESHOLD else 'not'}", **values)
 

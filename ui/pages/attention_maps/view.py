@@ -9,9 +9,6 @@ import numpy as np
 
 from mla_engine import mechanisms
 from mla_engine.language_model.answers import answer
-from ui.engine import real_layer, real_model
-from ui.engine.model import Model, present
-from ui.engine.trained_layer import TrainedLayer
 from ui.pages.attention_maps.real import strongest
 from ui.pages.attention_maps.trained import Look, look
 from ui.parts.maps import view as maps_of
@@ -19,6 +16,9 @@ from ui.parts.maps.view import CELL, Maps
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.visit import visit
+from ui.sources import Trained, checkpoint
+from ui.sources.model import Model, present
+from ui.sources.small_model import AS_TRAINED
 
 LONGER = tuple(2**n for n in range(11, 16))  # words of a text whose map is read in blocks
 LEARNED = "learned positions"  # added to the words, as the plan of a checkpoint notes
@@ -41,10 +41,10 @@ class View:
     missing: str
 
     @property
-    def trained(self) -> TrainedLayer | None:
+    def trained(self) -> Trained | None:
         """The trained layer that is run, if one is."""
-        origin = self.maps.run.origin
-        return origin if isinstance(origin, TrainedLayer) else None
+        source = self.maps.run.source
+        return source if isinstance(source, Trained) else None
 
     @property
     def look(self) -> Look:
@@ -54,7 +54,7 @@ class View:
     @property
     def own(self) -> bool:
         """True where the app's own real model reads."""
-        return real_model.reads() and self.maps.model.layer is not None
+        return AS_TRAINED.reads() and self.maps.model.checkpoint is not None
 
     @property
     def favourites(self) -> tuple[int, ...]:
@@ -65,11 +65,11 @@ class View:
     @property
     def equal_words(self) -> bool:
         """True where equal words enter the layer as equal vectors."""
-        loaded = self.maps.model.layer
+        loaded = self.maps.model.checkpoint
         if not loaded:
             return True
-        learned = LEARNED in real_layer.plan(loaded).notes
-        return real_layer.inputs(loaded).origin == "embedding" and not learned
+        learned = LEARNED in checkpoint.plan(loaded).notes
+        return checkpoint.inputs(loaded).origin == "embedding" and not learned
 
     @property
     def tensors(self) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ def view() -> View:
 
 def reads_a_sentence() -> bool:
     """Tell whether a trained model reads the words, also where nothing could be run."""
-    return present().trained is not None
+    return present().is_trained
 
 
 def has_entries() -> bool:
@@ -154,7 +154,7 @@ def is_long() -> bool:
 
 def can_be_long(model: Model) -> bool:
     """Tell whether a text of any length can be read: drawn weights, a cache that grows by key."""
-    drawn = model.layer is None and model.trained is None
+    drawn = model.checkpoint is None and not model.is_trained
     by_key = any(one.grows_evenly for one in mechanisms.of_variant(model.variant).caches)
     return drawn and by_key and can_be_unmasked(model)
 
@@ -193,7 +193,7 @@ def nearest() -> list[Note]:
         heads, last = present().sizes["n_heads"], chosen().generated - 1
         return state.at_most(map_head=heads - 1, map_run=heads, map_query=last, map_key=last)
     notes = maps_of.mend(chosen())
-    if present().layer is None and present().trained is None:
+    if present().checkpoint is None and not present().is_trained:
         notes += state.at_most(map_generated=maps_of.WHOLE)
     cell_is_given = not visit().asked.isdisjoint(CELL)
     if has_entries() and not cell_is_given:

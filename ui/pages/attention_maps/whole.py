@@ -6,7 +6,6 @@ import streamlit as st
 
 from mla_engine.language_model.answers import Answer, answer
 from mla_engine.language_model.texts import FOODS, OPENING, THINGS
-from ui.engine import real_model
 from ui.pages.attention_maps import controls, origin, tensor, words
 from ui.pages.attention_maps import view as views
 from ui.pages.attention_maps.view import View
@@ -14,6 +13,7 @@ from ui.parts import maps, prose, questions
 from ui.parts.maps import entries
 from ui.parts.questions import Question, among, choice
 from ui.settings.visit import visit
+from ui.sources.small_model import AS_TRAINED
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -34,8 +34,8 @@ KINDS = {  # task -> the words that can be its answer, and whether the sentence 
 def scene() -> View | None:
     """Draw the page of such a text; where the app's own model cannot read it, only its box."""
     prose.title(words.title())
-    if visit().failed and real_model.reads():  # which is told above the title
-        controls.reader()
+    if visit().failed and AS_TRAINED.reads():  # which is told above the title
+        controls.who_reads()
         return None
     try:
         view, error = views.view(), None
@@ -53,7 +53,7 @@ def scene() -> View | None:
         *pictures, side = st.columns(first if view else [16, 5], gap="medium")
     below = st.container()
     with above:
-        controls.reader(below)
+        controls.who_reads(below)
     with side:
         controls.run()
     if view is None:

@@ -1,7 +1,5 @@
 """The sentences about a map by the kind of its layer: title, lead, what to look at."""
 
-from ui.engine import real_model
-from ui.engine.model import present
 from ui.pages.attention_maps import real, trained
 from ui.pages.attention_maps.view import (
     View,
@@ -23,6 +21,9 @@ from ui.parts.maps.words import (
     shown,
     sink_under,
 )
+from ui.sources import Drawn
+from ui.sources.model import present
+from ui.sources.small_model import AS_TRAINED
 from ui.words.numbers import count, heads
 from ui.words.text import safe, sentences, t
 
@@ -34,7 +35,7 @@ def say(view: View, key: str) -> str:
 
 def title() -> str:
     """Return the page's title, by the kind of layer."""
-    if reads_a_sentence() or (real_model.reads() and present().layer):
+    if reads_a_sentence() or (AS_TRAINED.reads() and present().checkpoint):
         return t("attention_maps.title_trained")
     if pools_nothing():
         return t("attention_maps.title_window")
@@ -58,7 +59,7 @@ def lead(view: View) -> tuple[str, str]:
     one = len(favourites) == 1
     number = t(f"attention_maps.{'one_place' if one else 'places'}", n=facts["n"])
     line = t(f"attention_maps.{'line_one' if one else 'line'}", **facts)
-    drawn = t("attention_maps.drawn") if isinstance(run.origin, int) else ""
+    drawn = t("attention_maps.drawn") if isinstance(run.source, Drawn) else ""
     return number, line + drawn
 
 
@@ -101,7 +102,7 @@ def look(view: View) -> str:
 
 def _look_pooled(maps: Maps) -> str:
     """Return what the columns stand for and, with random weights, that their choice is noise."""
-    if isinstance(maps.run.origin, int) and maps.run.entries:
+    if isinstance(maps.run.source, Drawn) and maps.run.entries:
         return sentences((pooled_look(maps), t(f"attention_maps.noise_{pooled_kind(maps)}")))
     return pooled_look(maps)
 
@@ -111,7 +112,7 @@ def _look_blocks(maps: Maps) -> str:
     if not maps.run.blocks:
         return t("attention_maps.look_no_block", **block_facts(maps))
     said = t("attention_maps.look_blocks", **block_facts(maps))
-    drawn = isinstance(maps.run.origin, int)
+    drawn = isinstance(maps.run.source, Drawn)
     return sentences((said, t("attention_maps.noise_blocks"))) if drawn else said
 
 
@@ -142,4 +143,4 @@ def parts(view: View) -> str:
         kind = "_sink" if words else "" if view.maps.run.config.pooling else "_window"
         alone = f"one_softmax{kind}"
     said = say(view, "split" if view.maps.parts else alone)
-    return said + prose.weights_mark(view.maps.run.origin)
+    return said + prose.weights_mark(view.maps.run.source)

@@ -5,7 +5,6 @@ Each topic of the page is a file: its pictures, tables, sentences, controls and 
 
 import streamlit as st
 
-from ui.engine.model import present
 from ui.pages.compare import controls, costs, maps, side
 from ui.pages.compare.costs import CostsTopic
 from ui.pages.compare.flow import FlowTopic
@@ -16,6 +15,7 @@ from ui.parts.control import control
 from ui.settings import state
 from ui.settings.page import ANY_LAYER, Page, Stops, joined
 from ui.settings.parsers import Setting, one_of
+from ui.sources.model import present
 
 TOPICS: dict[str, type[Topic]] = {one.name: one for one in (FlowTopic, CostsTopic, MapsTopic)}
 AUTO = "auto"  # the maps of two trained models, the data flow of others
@@ -53,7 +53,7 @@ PAGE = Page(
     group="size",
     order=4,
     settings=joined(side.SETTINGS, CHOICE, costs.SETTINGS, maps.SETTINGS),
-    real_layers=ANY_LAYER,
+    checkpoints=ANY_LAYER,
     every_kind=True,
     trained=True,
     lecture=("vs_view", "vs_right"),

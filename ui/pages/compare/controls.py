@@ -5,16 +5,16 @@ from functools import partial
 import streamlit as st
 
 from mla_engine import PRESETS
-from ui.engine import own_model as engine
-from ui.engine import real_layer
-from ui.engine.model import present, preset_name
 from ui.pages.compare.side import OWN, SHARED_SIZES, SIDES, above, keys, served, wanted_of
-from ui.parts import own_model, prose
+from ui.parts import given, prose
 from ui.parts.control import control
 from ui.settings import state
 from ui.settings.parsers import SMALL, is_own, preset_of
 from ui.settings.server import server
 from ui.settings.visit import visit
+from ui.sources import checkpoint
+from ui.sources import given as engine
+from ui.sources.model import present, preset_name
 from ui.words.numbers import count
 from ui.words.text import safe, t
 
@@ -40,9 +40,9 @@ def sides() -> None:
 
 def _models() -> dict[str, str]:
     """Return the models whose sizes a side can have, with their names."""
-    loaded, trained = real_layer.chosen(), present().trained is not None
+    loaded, trained = checkpoint.chosen(), present().is_trained
     ours = t("compare.shared_trained" if trained else "compare.shared")
-    shared = real_layer.own_name(loaded) if loaded else ours
+    shared = checkpoint.own_name(loaded) if loaded else ours
     chosen = above(), *keys()
     every = dict.fromkeys((SMALL, *PRESETS, *filter(is_own, chosen)))
     return {SHARED_SIZES: shared} | {key: preset_name(key) for key in every}
@@ -62,7 +62,7 @@ def give() -> None:
                 st.caption(_told(letter, key))
         takers = {t("compare.given_as", letter=one): partial(_take, one) for one in SIDES}
         if not server().recorded:
-            own_model.form("compare_model", takers)
+            given.form("compare_model", takers)
         _sizes()
 
 
@@ -81,7 +81,7 @@ def _take(letter: str, key: str, variant: str = OWN) -> None:
 def _sizes() -> None:
     """Draw buttons that keep the sizes above for one side, whatever is typed there afterwards."""
     shown = present()
-    if shown.layer or shown.trained is not None:
+    if shown.checkpoint or shown.is_trained:
         st.caption(t("compare.keep_none"))
         return
     st.caption(t("compare.keep"))

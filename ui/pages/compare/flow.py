@@ -7,12 +7,12 @@ import streamlit as st
 
 from kvcount.lazy import LazyModule
 from mla_engine import costs, figures
-from ui.engine import real_layer, trained
 from ui.pages.compare.side import Side
 from ui.pages.compare.topic import Topic
 from ui.parts import charts, prose
 from ui.parts.questions import Question, decades
 from ui.settings.parsers import preset_of
+from ui.sources import checkpoint, trained
 from ui.words.numbers import amount, count, digits, in_millions, millions, size, times
 from ui.words.text import listed, scaling_name, t, tensor
 
@@ -159,7 +159,7 @@ def _count(value: int | None) -> str:
 
 def _n_layers(side: Side) -> int | None:
     if side.trained:
-        return trained.load(side.origin.code).config.n_layers
+        return trained.load(side.source.code).config.n_layers
     if side.loaded:
-        return real_layer.plan(side.loaded).n_layers
+        return checkpoint.plan(side.loaded).n_layers
     return preset_of(side.preset).n_layers if side.preset else None

@@ -12,11 +12,9 @@ import streamlit as st
 from kvcount.lazy import LazyModule
 from mla_engine import figures, ops
 from mla_engine.language_model.answers import answer
-from ui.engine import real_layer
-from ui.engine.model import Model
 from ui.pages.compare.side import Side, mend
 from ui.pages.compare.topic import Topic
-from ui.parts import charts, maps, prose, trained_layer
+from ui.parts import charts, maps, prose, reader
 from ui.parts.charts import map_words
 from ui.parts.control import control
 from ui.parts.maps.columns import breaks, columns, left_out
@@ -27,6 +25,8 @@ from ui.parts.maps.view import short, words
 from ui.settings import state
 from ui.settings.page import Functions
 from ui.settings.parsers import Setting, one_of, whole
+from ui.sources import checkpoint
+from ui.sources.model import Model
 from ui.streamlit_internals import DeltaGenerator
 from ui.words import text as texts
 from ui.words.numbers import count, digits, share, signed
@@ -58,7 +58,7 @@ class MapsTopic(Topic):
         return min(self.chosen.head, side.config.n_heads - 1)
 
     def _run(self, side: Side, heads: tuple[int, ...]) -> Run:
-        return run(side.config, side.form.symbols, self.words, side.origin, heads)
+        return run(side.config, side.form.symbols, self.words, side.source, heads)
 
     def look(self) -> str:
         """Return the sentence on what to look at; of trained models it stands below the maps."""
@@ -78,7 +78,7 @@ class MapsTopic(Topic):
         cell = asked or (_furthest_apart(a, b) if same else None)
         for place, side, found, values in zip(places, self.sides, runs, (a, b), strict=True):
             with place:
-                prose.say(f"**{side.shown_name}**{prose.weights_mark(side.origin)}")
+                prose.say(f"**{side.shown_name}**{prose.weights_mark(side.source)}")
                 self._map(side, found, values, limit, cell)
         with below:
             if not (self.trained and self.kind == "attention"):  # the first word sees itself only
@@ -86,7 +86,7 @@ class MapsTopic(Topic):
             prose.say(self._expected(asked) if asked else self._apart(cell, columns(runs[0]), a, b))
             for side in self.sides if self.trained else ():
                 prose.note(texts.named(side.letter, self._heads(side)))
-            if long := [told for one in self.sides if (told := beyond(one.origin, self.words))]:
+            if long := [told for one in self.sides if (told := beyond(one.source, self.words))]:
                 prose.say(long[0])
 
     def _places(self) -> list[DeltaGenerator]:
@@ -110,29 +110,29 @@ class MapsTopic(Topic):
         with text:
             text_controls(self.text, mend)
         with more:
-            if self.model.trained is not None:
-                trained_layer.layer_beside()
-                trained_layer.examples_row()
+            if self.model.is_trained:
+                reader.layer_beside(self.model)
+                reader.examples_row()
 
     def _weights(self) -> str:
         """Return whose weights the maps are of, and what becomes of a head that a side lacks."""
         if any(side.trained for side in self.sides):
             return self._trained_weights()
-        real = [side for side in self.sides if side.origin == self.model.layer]
+        real = [side for side in self.sides if side.source == self.model.checkpoint]
         if not real:
             return t("compare.random")
-        name = real_layer.name(self.model.layer)
+        name = checkpoint.name(self.model.checkpoint)
         drawn = [side.letter for side in self.sides if side not in real]
         if not drawn:
             return t("compare.both_real", name=name)
         return t("compare.one_real", real=real[0].shown_name, name=name, drawn=drawn[0])
 
     def _trained_weights(self) -> str:
-        layer, (a, b) = count(self.model.trained), self.sides
+        layer, (a, b) = count(self.model.source.layer), self.sides
         if not self.trained:
             real, drawn = (a, b) if a.trained else (b, a)
             return t("compare.one_trained", real=real.letter, drawn=drawn.letter, layer=layer)
-        same = a.origin == b.origin
+        same = a.source == b.source
         return t("compare.one_model" if same else "compare.both_trained", layer=layer)
 
     def _map(
@@ -182,7 +182,7 @@ class MapsTopic(Topic):
             letter, head = side.letter.lower(), self.head_of(side)
             given = float(self._every_head(side)[(head, *cell)])
             values |= {f"head_{letter}": count(head), letter: share(given)}
-        read = [reading(side.origin, self.words, cell[0]) for side in self.sides]
+        read = [reading(side.source, self.words, cell[0]) for side in self.sides]
         a, b = (one.expected for one in read)
         values |= {"next_a": quoted(a), "next_b": quoted(b)}
         return t(f"compare.same_{'next' if a == b else 'query'}", **values)

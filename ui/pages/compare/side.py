@@ -5,10 +5,6 @@ from dataclasses import dataclass
 from mla_engine import costs, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.mechanism import Form
-from ui.engine.layers import Origin
-from ui.engine.model import Model, built, present, preset_name
-from ui.engine.real_layer import RealLayer
-from ui.engine.trained_layer import TrainedLayer
 from ui.parts.flow import Overview
 from ui.parts.maps.view import WHOLE
 from ui.settings import state
@@ -16,6 +12,8 @@ from ui.settings.page import Note
 from ui.settings.parsers import Setting, has_preset, one_of, preset, preset_of
 from ui.settings.shared import VARIANTS
 from ui.settings.sizes import SMALL_CONFIG, longest, sizes_of, variant_of
+from ui.sources import Checkpoint, Source, Trained
+from ui.sources.model import Model, built, present, preset_name
 from ui.words.text import safe, t
 
 SIDES = {"A": "vs_left", "B": "vs_right"}
@@ -46,7 +44,7 @@ class Side:
         model: what its sizes are of, as plain text.
         config: its configuration.
         variant: what it is shown as.
-        origin: whose its weights are.
+        source: of its weights.
         preset: the published model that the sizes are from, if from one.
         loaded: the real layer that is chosen above, if this is it: also where its weights do not
             fit the variant.
@@ -56,9 +54,9 @@ class Side:
     model: str
     config: AttentionConfig
     variant: str
-    origin: Origin
+    source: Source
     preset: str | None = None
-    loaded: RealLayer | None = None
+    loaded: Checkpoint | None = None
 
     @property
     def form(self) -> Form:
@@ -68,7 +66,7 @@ class Side:
     @property
     def trained(self) -> bool:
         """True where it is a layer of a trained model."""
-        return isinstance(self.origin, TrainedLayer)
+        return isinstance(self.source, Trained)
 
     @property
     def fixed_bytes(self) -> int:
@@ -115,7 +113,7 @@ def _side(letter: str, model: Model) -> Side:
         model=preset_name(key),
         config=_config(key, wanted),
         variant=served(variant_of(key)) if wanted == OWN else wanted,
-        origin=model.seed,
+        source=model.drawn,
         preset=_published(key),
     )
 
@@ -141,16 +139,16 @@ def served(variant: str) -> str:
 
 def _shared(letter: str, model: Model, variant: str) -> Side:
     config = model.config(variant)
-    plain, origin = model.layer or not model.changed, model.origin(config)
+    plain, source = model.checkpoint or not model.changed, model.source_of(config)
     name = model.name if plain else t("compare.changed", model=model.name)
     return Side(
         letter=letter,
-        model=t("compare.trained") if isinstance(origin, TrainedLayer) else name,
+        model=t("compare.trained") if isinstance(source, Trained) else name,
         config=config,
         variant=variant,
-        origin=origin,
-        preset=None if model.layer else _published(model.preset),
-        loaded=model.layer,
+        source=source,
+        preset=None if model.checkpoint else _published(model.preset),
+        loaded=model.checkpoint,
     )
 
 

@@ -3,14 +3,14 @@
 from abc import ABC, abstractmethod
 
 from mla_engine import costs
-from ui.engine.model import Model
-from ui.engine.real_layer import RealLayer
 from ui.pages.compare.side import BF16_BYTES, Side
 from ui.parts.questions import Question
 from ui.parts.snippet import Code, config, read_config
 from ui.parts.ways import other_layers
 from ui.settings import state
 from ui.settings.page import Functions, Recipe
+from ui.sources import Checkpoint
+from ui.sources.model import Model
 from ui.words.numbers import amount, count, size, times
 from ui.words.text import listed, t
 
@@ -36,7 +36,7 @@ class Topic(ABC):
     def title(self) -> str:
         """Return the title: two layers, or two trained models, stand side by side."""
         a, b = self.sides
-        two = self.trained and a.origin != b.origin
+        two = self.trained and a.source != b.source
         return t("compare.title_trained" if two else "compare.title")
 
     def lead(self) -> tuple[str, str]:
@@ -96,6 +96,6 @@ class Topic(ABC):
 
 
 def _config(side: Side) -> Code:
-    if isinstance(side.origin, RealLayer):
-        return read_config(side.origin)
+    if isinstance(side.source, Checkpoint):
+        return read_config(side.source)
     return config(side.config, side.preset or "")

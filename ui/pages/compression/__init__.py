@@ -4,12 +4,12 @@ from mla_engine.language_model.accuracy import by_task
 from mla_engine.language_model.cuts import without_minor_directions
 from mla_engine.language_model.retrofit import Retrofit
 from mla_engine.studies import compression, merging, training, transmla
-from ui.engine import trained
 from ui.pages.compression import answers
 from ui.pages.compression.view import SETTINGS, View, drawn, mend
 from ui.parts import one_cache
 from ui.parts.snippet import Code, made
 from ui.settings.page import ANY_LAYER, Functions, Page, Recipe, every
+from ui.sources import trained
 
 ASKED = (
     Retrofit.by_weights,
@@ -52,7 +52,7 @@ def recipe(view: View) -> Recipe:
         return "answers", files | {"size": view.rank, "asked": answers.ASKED, "seed": answers.SEED}
     source = view.source
     heads = Code(f"range({len(source.heads)})")
-    values = made(view.model, source.config, heads, origin=source.origin)
+    values = made(view.model, source.config, heads, source=source.origin)
     return "compression", values | {"rank": view.rank, "spectrum": _spectrum(view)}
 
 
@@ -72,7 +72,7 @@ PAGE = Page(
     order=2,
     settings=SETTINGS,
     mechanisms=every("pooled", "delta"),
-    real_layers=ANY_LAYER,
+    checkpoints=ANY_LAYER,
     trained=True,
     fresh_texts=True,
     drawn=drawn,

@@ -12,9 +12,9 @@ from mla_engine.language_model import LanguageModel
 from mla_engine.language_model.accuracy import batch, by_task
 from mla_engine.language_model.cuts import measured, without_minor_directions
 from mla_engine.language_model.retrofit import IntoMLA, Retrofit
-from ui.engine import queue, shared_cache, trained
-from ui.engine.layers import DEVICE
-from ui.engine.trained_layer import TrainedLayer
+from ui.engine import queue, shared_cache
+from ui.engine.device import DEVICE
+from ui.sources import Trained, trained
 from ui.words.text import t
 
 pd = LazyModule("pandas")
@@ -132,7 +132,7 @@ def _as_mla(_written: int) -> dict[str, float]:
 
 
 @shared_cache.cached
-def entering(layer: TrainedLayer) -> torch.Tensor:
+def entering(layer: Trained) -> torch.Tensor:
     """Return what enters a trained layer when its model reads fresh texts, h [b,t,d]."""
     with queue.turn(), torch.inference_mode():
         model = trained.load(layer.code).model
@@ -140,7 +140,7 @@ def entering(layer: TrainedLayer) -> torch.Tensor:
         return blocks[layer.layer].attention.h.to(DEVICE)
 
 
-def _model(way: str) -> trained.Trained:
+def _model(way: str) -> trained.TrainedModel:
     return trained.load(MLA if way == MLA else MHA)
 
 

@@ -11,12 +11,13 @@ from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.studies.compression import Joint, joint, loss
 from mla_engine.studies.transmla import Conversion, Loss, converted, losses
-from ui.engine import queue, shared_cache, work
+from ui.engine import queue, shared_cache
 from ui.pages.compression import answers, fitting
 from ui.pages.compression.errors import curves
 from ui.pages.compression.source import Source, entering, prepared, preparing
 from ui.pages.compression.view import View
 from ui.parts import charts, prose
+from ui.sources import work
 from ui.words.numbers import count, error_percent, in_percent
 from ui.words.text import t
 

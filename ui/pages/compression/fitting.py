@@ -7,12 +7,10 @@ import torch
 
 from mla_engine.budget import MemoryBudgetError
 from mla_engine.checkpoints import CheckpointError, HiddenStates
-from ui.engine import real_layer
-from ui.engine.layers import DEVICE
-from ui.engine.real_layer import RealLayer
-from ui.engine.trained_layer import TrainedLayer
+from ui.engine.device import DEVICE
 from ui.pages.compression import answers
 from ui.pages.compression.source import Source
+from ui.sources import Checkpoint, Trained, checkpoint
 
 TEXT = Path(__file__).with_name("fitted_to.txt").read_text("utf-8").strip()
 NOISE = 0.01  # of the inputs' power: it decides where the text leaves directions out
@@ -26,7 +24,7 @@ def tokens(source: Source) -> int:
 
 def fitted(source: Source) -> bool:
     """Tell whether there are texts to fit a layer to: else the weights alone decide."""
-    return isinstance(source.origin, TrainedLayer) or bool(tokens(source))
+    return isinstance(source.origin, Trained) or bool(tokens(source))
 
 
 def inputs(source: Source) -> torch.Tensor | None:
@@ -34,7 +32,7 @@ def inputs(source: Source) -> torch.Tensor | None:
 
     Those of a real layer have white noise after them.
     """
-    if isinstance(source.origin, TrainedLayer):
+    if isinstance(source.origin, Trained):
         return answers.entering(source.origin)
     read = _read(source)
     if read is None:
@@ -46,9 +44,9 @@ def inputs(source: Source) -> torch.Tensor | None:
 
 def _read(source: Source) -> HiddenStates | None:
     """Return what enters a real layer at TEXT; None where the model cannot be run up to it."""
-    if not isinstance(source.origin, RealLayer) or source.inputs.activations:
+    if not isinstance(source.origin, Checkpoint) or source.inputs.activations:
         return None
     try:
-        return real_layer.inputs(replace(source.inputs, text=TEXT))
+        return checkpoint.inputs(replace(source.inputs, text=TEXT))
     except (CheckpointError, MemoryBudgetError):
         return None

@@ -7,9 +7,9 @@ import streamlit as st
 from kvcount.lazy import LazyModule
 from mla_engine import PRESETS, LatentConfig, figures
 from mla_engine.studies.training import QueryMemory, query_memory
-from ui.engine.model import Model
 from ui.pages.compression.view import View
 from ui.parts import charts, prose
+from ui.sources.model import Model
 from ui.words.numbers import count, millions
 from ui.words.text import named, parted, t
 
@@ -41,13 +41,13 @@ def _config(model: Model) -> LatentConfig:
     Raises:
         ValueError: sizes that no layer can have, in the engine's words.
     """
-    return model.config("mla") if model.trained is None else PUBLISHED.config
+    return model.config("mla") if not model.is_trained else PUBLISHED.config
 
 
 def _look(model: Model, config: LatentConfig, width: int, found: list[QueryMemory]) -> str:
     """Return what training keeps of the queries without a latent, and with one at best."""
     key = "query_look" if config.d_latent_q else "query_look_assumed"
-    key = "query_look_published" if model.trained is not None else key
+    key = "query_look_published" if model.is_trained else key
     plain, best = found[0].kept_elements, found[-1].kept_elements
     numbers = {"latent": width, "queries": plain, "recomputed": best}
     facts = {name: count(number) for name, number in numbers.items()}

@@ -17,11 +17,9 @@ from mla_engine.studies.compression import (
     with_spectrum,
 )
 from mla_engine.studies.merging import content_attention, content_config
-from ui.engine import layers, queue, shared_cache, work
-from ui.engine.layers import Origin
-from ui.engine.real_layer import RealLayer
-from ui.engine.trained_layer import TrainedLayer
+from ui.engine import queue, shared_cache
 from ui.pages.compression import answers
+from ui.sources import Checkpoint, Drawn, Trained, layers, work
 
 WAYS = ("joint", "separate")
 POINTS = 16  # of the curves, beside the chosen rank and those where the joint error ends
@@ -37,10 +35,10 @@ class Source:
     """
 
     config: AttentionConfig
-    origin: Origin
+    origin: Drawn | Trained | Checkpoint
     heads: tuple[int, ...]
     decay: float | None
-    inputs: RealLayer | None = None
+    inputs: Checkpoint | None = None
 
     @property
     def grouped(self) -> GroupedConfig:
@@ -65,7 +63,7 @@ class Source:
     @property
     def weights(self) -> "Source":
         """This layer without its inputs, as its weights go with any text."""
-        real = isinstance(self.origin, RealLayer)
+        real = isinstance(self.origin, Checkpoint)
         return replace(self, inputs=None, origin=self.origin.weights if real else self.origin)
 
 
@@ -102,10 +100,11 @@ def preparing(source: Source) -> int:
 
 @shared_cache.cached
 def _prepared(source: Source) -> Prepared:
-    given = source.config, source.origin, source.heads, torch.float32
-    read = layers.real(*given) if isinstance(source.origin, RealLayer) else None  # before the turn
+    config, of, heads = source.config, source.origin, source.heads
+    outside = isinstance(of, Checkpoint)  # a worker reads it, before the turn
+    read = of.attention(config, heads, torch.float32) if outside else None
     with queue.turn(), torch.inference_mode():
-        layer = _grouped(read or layers.built(*given))
+        layer = _grouped(read or layers.built(config, of, heads, torch.float32))
         if source.decay is not None:
             W_K, W_V = with_spectrum(layer.W_K, layer.W_V, source.decay)
             layer.W_K.copy_(W_K)
@@ -121,9 +120,9 @@ def _grouped(layer: AttentionLayer) -> GroupedQueryAttention:
 
 def entering(source: Source, words: tuple[str, ...]) -> torch.Tensor:
     """Return what enters the layer, h [b,t,d]: of a trained one fresh texts, else these words."""
-    if isinstance(source.origin, TrainedLayer):
+    if isinstance(source.origin, Trained):
         return answers.entering(source.origin)
-    return layers.hidden(words, source.inputs or source.origin, source.config.d_model)
+    return (source.inputs or source.origin).hidden(words, source.config.d_model)
 
 
 def lost(source: Source, words: tuple[str, ...], way: str, ranks: tuple[int, ...]) -> list[Loss]:

@@ -6,11 +6,12 @@ import numpy as np
 
 from kvcount.lazy import LazyModule
 from mla_engine import figures
-from ui.engine import layers, shared_cache
+from ui.engine import shared_cache
 from ui.pages.compression import answers
 from ui.pages.compression.source import WAYS, Source, prepared
 from ui.pages.compression.view import View
 from ui.parts import charts, prose
+from ui.sources import layers
 from ui.words.numbers import count, in_percent, scientific
 from ui.words.text import t
 
@@ -64,7 +65,7 @@ def _weights(view: View, falling: np.ndarray) -> str:
     if view.answers:
         return t(
             "compression.words_trained",
-            layer=count(view.model.trained),
+            layer=count(view.model.source.layer),
             last=in_percent(float(falling[-1] / falling[0])),
             texts=count(answers.MEASURED),
         )

@@ -10,8 +10,6 @@ from mla_engine.config import AttentionConfig
 from mla_engine.studies.compression import Loss
 from mla_engine.studies.merging import content_config
 from mla_engine.studies.words import words_of
-from ui.engine import trained, work
-from ui.engine.model import Model, present
 from ui.pages.compression import answers
 from ui.pages.compression.answers import Cut
 from ui.pages.compression.source import POINTS, Source, losing, lost
@@ -19,6 +17,8 @@ from ui.parts import one_cache
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import Setting, flag, number, one_of, whole
+from ui.sources import Drawn, trained, work
+from ui.sources.model import Model, present
 from ui.words.numbers import shortest
 from ui.words.text import t
 
@@ -80,10 +80,10 @@ class View:
         config = _config(self.model, own=self.trained)
         source = Source(
             config=config,
-            origin=self.model.origin(config) if self.trained else self.model.seed,
+            origin=self.model.source_of(config) if self.trained else self.model.drawn,
             heads=(),
             decay=self.chosen.decay if self.weights == "spectrum" else None,
-            inputs=self.model.layer,
+            inputs=self.model.checkpoint,
         )
         return source.with_heads(self.heads)
 
@@ -95,12 +95,12 @@ class View:
     @property
     def answers(self) -> bool:
         """True if they are those of a trained model, which can be asked what it still knows."""
-        return self.trained and self.model.layer is None
+        return self.trained and self.model.checkpoint is None
 
     @property
     def latent(self) -> int | None:
         """The size of the latent that the weights come from, if they are a real MLA's own."""
-        own = self.trained and self.model.layer
+        own = self.trained and self.model.checkpoint
         return getattr(self.model.base, "d_latent_kv", None) if own else None
 
     @property
@@ -146,7 +146,7 @@ def _config(model: Model, *, own: bool = False) -> AttentionConfig:
         model: the sizes.
         own: with its own weights; an MLA's are compressed as what its latents stand for.
     """
-    if not model.layer:
+    if not model.checkpoint:
         return model.config("mha")
     base = model.base
     return base if own or isinstance(base, GroupedConfig) else content_config(base)
@@ -154,14 +154,14 @@ def _config(model: Model, *, own: bool = False) -> AttentionConfig:
 
 def all_heads(model: Model) -> int:
     """Count heads with keys and values of their own: all of an MHA, the KV heads of a GQA."""
-    grouped = model.layer and isinstance(model.base, GroupedConfig)
+    grouped = model.checkpoint and isinstance(model.base, GroupedConfig)
     return model.sizes["n_kv_heads" if grouped else "n_heads"]
 
 
 def head_counts(model: Model) -> list[int]:
     """Return how many heads can be compressed together in a moment, at the present sizes."""
     every = all_heads(model)
-    if model.trained is not None:  # all of them: they share what is cached
+    if model.is_trained:  # all of them: they share what is cached
         return [every]
     possible = sorted({n for n in HEADS if n < every} | {every})
     try:
@@ -173,7 +173,7 @@ def head_counts(model: Model) -> list[int]:
 
 def _affordable(config: GroupedConfig, heads: int, tokens: int) -> bool:
     """Return whether so many can be compressed, with seeded weights and a chosen spectrum too."""
-    source = Source(config, 0, (), decay=1.0).with_heads(heads)
+    source = Source(config, Drawn(0), (), decay=1.0).with_heads(heads)
     try:
         work.require(losing(source, tokens), work.SMALLER_LAYER)
     except work.CostError:
@@ -182,7 +182,7 @@ def _affordable(config: GroupedConfig, heads: int, tokens: int) -> bool:
 
 
 def _sizes(model: Model) -> list[int]:
-    if model.trained is None:
+    if not model.is_trained:
         return []
     s = model.sizes
     return answers.sizes(min(s["d_model"], s["n_heads"] * (s["d_head"] + s["d_value"])))
@@ -203,7 +203,7 @@ def mend() -> list[Note]:
 def view() -> View:
     """Return what the present settings show, once `mend` has brought them within what there is."""
     model, chosen = present(), state.chosen("compression")
-    small, weights = model.trained is not None, _weights(model)
+    small, weights = model.is_trained, _weights(model)
     seeded = small and weights != "own"
     return View(
         model=model,
@@ -222,8 +222,8 @@ def drawn() -> bool:
 
 def own_weights(model: Model) -> bool:
     """Return whether there are weights that nobody drew: a real layer's, or a trained MHA's."""
-    small = model.trained is not None and answers.MHA in trained.present()
-    return model.layer is not None or small
+    small = model.is_trained and answers.MHA in trained.present()
+    return model.checkpoint is not None or small
 
 
 def _weights(model: Model) -> str:

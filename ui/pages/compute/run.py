@@ -12,7 +12,7 @@ import torch
 from mla_engine import costs, timing
 from mla_engine.costs import Cost
 from ui.engine import queue, shared_cache
-from ui.engine.layers import DEVICE
+from ui.engine.device import DEVICE
 from ui.parts.measure import DTYPE, machine
 from ui.parts.ways import Way
 

@@ -12,7 +12,6 @@ import streamlit as st
 from mla_engine import LatentConfig, costs, mechanisms
 from mla_engine.costs import GPUS, Cost, Device
 from ui.engine import shared_cache
-from ui.engine.model import Model, present
 from ui.parts import measure
 from ui.parts.control import control
 from ui.parts.typed import number_control
@@ -22,6 +21,7 @@ from ui.settings.page import Note
 from ui.settings.parsers import SMALL, Setting, one_of, power_of_two, preset_of, whole
 from ui.settings.shared import PUBLISHED
 from ui.settings.sizes import longest, published
+from ui.sources.model import Model, present
 from ui.words.numbers import count
 from ui.words.text import t
 

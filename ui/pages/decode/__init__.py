@@ -4,16 +4,15 @@ from functools import partial
 
 from mla_engine import costs, mechanisms
 from mla_engine.language_model import generate
-from ui.engine import trained
-from ui.engine.model import present
-from ui.engine.trained_layer import TrainedLayer
 from ui.pages.decode import blocks
 from ui.pages.decode.sentences import EXAMPLES
 from ui.pages.decode.view import SETTINGS, View, mend
-from ui.parts import real_sentences, snippet
+from ui.parts import examples, snippet
 from ui.parts.snippet import Code, made
 from ui.parts.ways import MOST, successor
 from ui.settings.page import ANY_LAYER, Functions, Page, Recipe
+from ui.sources import Trained, trained
+from ui.sources.model import present
 
 
 def ran(view: View) -> Functions:
@@ -30,12 +29,12 @@ def recipe(view: View) -> Recipe:
     config = view.ways[view.in_full or "mla_absorbed"].config
     values = made(view.model, config, Code(f"range({view.heads})"), words)
     values |= {"tokens": view.tokens} | _beside(view)
-    origin = view.model.origin(config)
-    if not isinstance(origin, TrainedLayer):
+    source = view.model.source_of(config)
+    if not isinstance(source, Trained):
         return "decode", values
     file = f"{trained.NAMED}/{trained.file(view.writer).name}"
     values |= {"sentence": " ".join(view.words[: view.prompt]), "steps": view.chosen.step}
-    return "decode_written", values | {"writer": file, "number": origin.layer}
+    return "decode_written", values | {"writer": file, "number": source.layer}
 
 
 def _beside(view: View) -> dict[str, Code]:
@@ -63,9 +62,9 @@ PAGE = Page(
     group="size",
     order=2,
     settings=SETTINGS,
-    real_layers=ANY_LAYER,
+    checkpoints=ANY_LAYER,
     trained=True,
-    opens=partial(real_sentences.opens, EXAMPLES),
+    opens=partial(examples.opens, EXAMPLES),
     lecture=("dec_prompt", "dec_speed"),
     stops=lambda: blocks.dial(present()).stops(),
     mend=mend,

@@ -7,13 +7,13 @@ from typing import Any
 
 from kvcount.lazy import LazyModule
 from mla_engine.figures import look
-from ui.engine.model import Model
 from ui.pages.decode import uneven
 from ui.pages.decode.view import View, room
 from ui.parts import motion
 from ui.parts.control import control
 from ui.parts.motion import Dial
 from ui.parts.ways import label, listed
+from ui.sources.model import Model
 from ui.words.numbers import count, tied_size
 from ui.words.text import sentences, t
 

@@ -17,10 +17,10 @@ from mla_engine.cache import Cache
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
 from mla_engine.studies.agreement import relative_error
-from ui.engine import layers, queue, shared_cache
-from ui.engine.layers import Origin
-from ui.engine.real_layer import RealLayer
+from ui.engine import queue, shared_cache
+from ui.engine.device import DEVICE
 from ui.parts.ways import Way, Ways
+from ui.sources import Checkpoint, Source, layers
 
 CHUNK = 64  # tokens in a piece before the step
 WIDTH = 4  # bytes a number: float32
@@ -82,11 +82,11 @@ class Runner:
         heads: int,
         prompt: int,
         words: Words,
-        origin: Origin,
-        inputs: RealLayer | None = None,
+        source: Source,
+        inputs: Checkpoint | None = None,
     ) -> None:
         self.way, self.prompt, self.heads = way, prompt, tuple(range(heads))
-        self.words, self.origin, self.inputs = words, origin, inputs or origin
+        self.words, self.source, self.inputs = words, source, inputs or source
         kind, tokens = mechanisms.of(way.config).cache(way.cache), self.h.shape[1]
         self.cache = self.first = self.layer.empty_cache(kind, 1, tokens)
         self.steps: dict[int, Step] = {}
@@ -94,12 +94,12 @@ class Runner:
     @property
     def layer(self) -> AttentionLayer:
         """The layer of its heads."""
-        return layers.layer(self.way.config, self.origin, self.heads)
+        return layers.layer(self.way.config, self.source, self.heads)
 
     @property
     def h(self) -> torch.Tensor:
         """The inputs of every token up to the last step, h [1,t,d]."""
-        return layers.hidden(self.words, self.inputs, self.way.config.d_model)
+        return self.inputs.hidden(self.words, self.way.config.d_model)
 
     def pieces_to(self, step: int) -> int:
         """Return how many pieces are missing until this step is done, from 1 to ROOM."""
@@ -120,7 +120,7 @@ class Runner:
         Raises:
             MemoryBudgetError: in the engine's words.
         """
-        layers.bring(self.way.config, self.origin, self.heads)
+        layers.bring(self.way.config, self.source, self.heads)
         with queue.turn(whole=True), torch.inference_mode():  # the step is timed
             layer, h = self.layer, self.h
             before = self.prompt + step - 1
@@ -136,7 +136,7 @@ class Runner:
         """Run the token after `before` others; its row of the cache is written again, the same."""
         new = h[:, before : before + 1]
         run = timing.step(layer, new, self.cache.rewind(before), self.way.form)
-        seconds = timing.seconds(run, layers.DEVICE)
+        seconds = timing.seconds(run, DEVICE)
         trace, cache = run()
         if before == self.cache.length:
             self.cache = cache
@@ -153,11 +153,11 @@ def _whole(layer: AttentionLayer, h: torch.Tensor, cache: Cache) -> torch.Tensor
 
 @shared_cache.cached
 def runner(
-    way: Way, heads: int, prompt: int, words: Words, origin: Origin, inputs: RealLayer | None
+    way: Way, heads: int, prompt: int, words: Words, source: Source, inputs: Checkpoint | None
 ) -> Runner:
     """Return the runner that all sessions share; it reads a real layer's inputs, or the words'.
 
     Raises:
         MemoryBudgetError: in the engine's words.
     """
-    return Runner(way, heads, prompt, words, origin, inputs)
+    return Runner(way, heads, prompt, words, source, inputs)

@@ -3,7 +3,7 @@
 How many tokens each takes was counted, and a test holds it.
 """
 
-from ui.parts.real_sentences import KEEPER, Example
+from ui.parts.examples import KEEPER, Example
 
 PI = "The number pi begins with 3.14159265358979323846."
 CAPITALS = "中国的首都是北京，法国的首都是巴黎。"

@@ -1,11 +1,11 @@
 """The page's statement: title, what caches hold or a step reads, what to watch, and a question."""
 
 from mla_engine import PRESETS, costs, mechanisms
-from ui.engine import real_layer
 from ui.pages.decode import choosing, uneven
 from ui.pages.decode.view import View
 from ui.parts.questions import Question, decades
 from ui.parts.ways import INDEXED, of_model, successor
+from ui.sources import checkpoint
 from ui.words.numbers import count, tied_size, times
 from ui.words.text import t, variant_name
 
@@ -21,8 +21,8 @@ def title() -> str:
 
 def lead(view: View) -> tuple[str, str]:
     """Return what the chosen variant holds and what to compare with, or what a step of it reads."""
-    loaded = view.model.layer
-    model = real_layer.title(loaded) if loaded else of_model(view.model)
+    loaded = view.model.checkpoint
+    model = checkpoint.title(loaded) if loaded else of_model(view.model)
     if view.choosing:
         return choosing.lead(view, model)
     if view.uneven:

@@ -7,12 +7,12 @@ import streamlit as st
 
 from kvcount.lazy import LazyModule
 from mla_engine import costs
-from ui.engine import work
 from ui.pages.decode.run import Runner, Step, runner
 from ui.pages.decode.view import View
 from ui.parts import charts, measure, prose
 from ui.parts.control import control
 from ui.parts.ways import label, windowed
+from ui.sources import work
 from ui.streamlit_internals import DeltaGenerator
 from ui.words.numbers import clock, count, digits, prefixed, tied_size
 from ui.words.text import parted, safe, t
@@ -95,7 +95,7 @@ def _steps(view: View) -> dict[str, Step]:
         MemoryBudgetError, CostError, FullError: in the engine's words, or too much waits to be run.
     """
     asked = {
-        code: (way, view.heads, view.prompt, view.words, view.model.origin(way.config))
+        code: (way, view.heads, view.prompt, view.words, view.model.source_of(way.config))
         for code, way in view.ran.items()
     }
     step, identity = view.chosen.step, (view.chosen.step, *asked.values())
@@ -108,7 +108,7 @@ def _steps(view: View) -> dict[str, Step]:
     bar.progress(0.0, t("decode.building"))
     runners = {}
     for code, given in asked.items():
-        runners[code] = runner(*given, view.model.layer)
+        runners[code] = runner(*given, view.model.checkpoint)
         bar.progress(0.0, label(view.ways, code))
     _advance(view, runners, bar)
     cancel.empty()

@@ -2,15 +2,16 @@
 
 from functools import partial
 
-from ui.engine import real_layer, real_model, trained
-from ui.engine.model import Model
 from ui.pages.decode.sentences import EXAMPLES
 from ui.pages.decode.view import FIRST_STEP, View, prompts, writer
-from ui.parts import reader, real_sentences, trained_layer
+from ui.parts import reader
 from ui.parts.control import control
 from ui.parts.ways import INDEXED, label
 from ui.settings import state
 from ui.settings.parsers import MOST_WORDS
+from ui.sources import Drawn, checkpoint, trained
+from ui.sources.model import Model
+from ui.sources.small_model import AS_TRAINED
 from ui.words.numbers import count
 from ui.words.text import parted, sentences, t
 
@@ -18,12 +19,12 @@ from ui.words.text import parted, sentences, t
 def controls(model: Model) -> None:
     """Draw the choice of what is read first: a sentence and its writer, or a prompt's length."""
     reader.choice()
-    if real_model.reads():
-        real_sentences.text(EXAMPLES, then=partial(state.change, dec_step=FIRST_STEP))
-    elif model.trained is not None:
-        trained_layer.sentence()
+    if AS_TRAINED.reads():
+        reader.text(EXAMPLES, then=partial(state.change, dec_step=FIRST_STEP))
+    elif model.is_trained:
+        reader.sentence()
         _writer(model)
-    if model.trained is None and len(lengths := prompts(model)) > 1:
+    if not model.is_trained and len(lengths := prompts(model)) > 1:
         control("dec_prompt", options=lengths)
 
 
@@ -31,8 +32,8 @@ def _writer(model: Model) -> None:
     """Draw the choice of the trained model that writes, set by the first variant that it has."""
     variants: dict[str, str] = {}
     for variant in model.variants:
-        if not isinstance(origin := model.origin(model.config(variant)), int):
-            variants.setdefault(origin.code, variant)
+        if not isinstance(source := model.source_of(model.config(variant)), Drawn):
+            variants.setdefault(source.code, variant)
     control(
         "variant",
         widget="segmented_control",
@@ -64,17 +65,17 @@ def written(view: View) -> str:
 
 def whose(view: View) -> str:
     """Name the ways that have a real layer's weights; empty without one."""
-    loaded = view.model.layer
+    loaded = view.model.checkpoint
     if not loaded:
         return ""
     real, seeded = _by_weights(view)
-    return t("decode.whose", name=real_layer.name(loaded), real=real, seeded=seeded)
+    return t("decode.whose", name=checkpoint.name(loaded), real=real, seeded=seeded)
 
 
 def _by_weights(view: View) -> tuple[str, str]:
     """Return the ways with trained or real weights, and those with seeded ones."""
     own, seeded = [], []
     for code, way in view.ran.items():
-        named = seeded if isinstance(view.model.origin(way.config), int) else own
+        named = seeded if isinstance(view.model.source_of(way.config), Drawn) else own
         named.append(label(view.ways, code))
     return parted(own), parted(seeded)

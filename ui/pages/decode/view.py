@@ -7,13 +7,13 @@ from types import SimpleNamespace
 from mla_engine import LatentConfig, costs
 from mla_engine.closed_forms import KeptPart
 from mla_engine.costs import Cost
-from ui.engine import trained, work
-from ui.engine.model import Model, present
 from ui.pages.decode.run import ROOM, WIDTH, Words, automatic_heads, most_heads, runnable
 from ui.parts.ways import CHOOSING, Ways, ways
 from ui.settings.page import Note
 from ui.settings.parsers import MOST_WORDS, Setting, one_of, power_of_two, whole
 from ui.settings.state import at_most, chosen, settings
+from ui.sources import trained, work
+from ui.sources.model import Model, present
 from ui.words.text import t
 
 PROMPTS = tuple(2**n for n in range(11))
@@ -59,7 +59,7 @@ class View:
     @property
     def text(self) -> str:
         """The text whose tokens a real layer takes in; empty without one."""
-        loaded = self.model.layer
+        loaded = self.model.checkpoint
         return loaded.text if loaded and not loaded.activations else ""
 
     @property
@@ -159,9 +159,9 @@ class View:
 
     def operations(self, ways: Ways) -> int:
         """Return the operations of drawing these layers, and of bringing each to its step."""
-        heads, origin = range(self.heads), self.model.origin
+        heads, source_of = range(self.heads), self.model.source_of
         configs = {way.config for way in ways.values()}
-        drawn = sum(work.drawing(config, heads, origin(config)) for config in configs)
+        drawn = sum(work.drawing(config, heads, source_of(config)) for config in configs)
         given = {"new_tokens": self.tokens, "heads": heads}
         steps = (
             costs.decode(config, 0, way.form, cache=way.cache, **given).total_flops
@@ -178,27 +178,27 @@ class View:
 
 def prompts(model: Model) -> tuple[int, ...]:
     """Return the lengths of a prompt that is no sentence; a real text's leave a token to step."""
-    most = len(model.words) - 1 if model.layer else PROMPTS[-1]
+    most = len(model.words) - 1 if model.checkpoint else PROMPTS[-1]
     return tuple(n for n in PROMPTS if n <= max(1, most))
 
 
 def prompt(model: Model) -> int:
     """Count tokens before the first step: of a trained model's sentence, or as many as are set."""
-    return len(model.words) if model.trained is not None else settings()["dec_prompt"]
+    return len(model.words) if model.is_trained else settings()["dec_prompt"]
 
 
 def room(model: Model) -> int:
     """Count steps after the present prompt: a real text ends with its last token."""
     before = prompt(model)
-    if model.trained is not None:
+    if model.is_trained:
         return max(1, min(MOST_WORDS - before, WRITTEN))
-    left = len(model.words) - before if model.layer else ROOM
+    left = len(model.words) - before if model.checkpoint else ROOM
     return max(1, min(left, ROOM))
 
 
 def writer(model: Model) -> str:
     """Return the variant whose model writes: the chosen one; empty without trained models."""
-    return model.origin(model.config()).code if model.trained is not None else ""
+    return model.source_of(model.config()).code if model.is_trained else ""
 
 
 def _words(model: Model) -> Words:
@@ -207,12 +207,12 @@ def _words(model: Model) -> Words:
     Raises:
         ValueError: a text that leaves no room for a step, or as `trained.written`.
     """
-    if model.layer and len(model.words) < 2:
+    if model.checkpoint and len(model.words) < 2:
         raise ValueError(t("decode.too_short"))
     before, steps = prompt(model), room(model)
-    if model.layer:
+    if model.checkpoint:
         return model.words[: before + steps]
-    if model.trained is None:
+    if not model.is_trained:
         return tuple(map(str, range(before + steps)))
     if before >= MOST_WORDS:
         raise ValueError(t("decode.too_long", most=MOST_WORDS))

@@ -10,15 +10,15 @@ from kvcount.lazy import LazyModule
 from kvcount.logs.engine_log import MOST_LETTERS as MOST_OF_LOG
 from kvcount.report import BEFORE_WEIGHTS, LONGEST, Asked, as_json, figures
 from kvcount.sources import Found, of_published
-from ui.engine import model
 from ui.pages.kv_cache import engine_log
 from ui.pages.kv_cache.common import shown
 from ui.pages.kv_cache.scene import type_label
 from ui.pages.kv_cache.view import View
-from ui.parts import files, own_model, prose
+from ui.parts import files, given, prose
 from ui.parts.control import control
 from ui.settings import state
 from ui.settings.server import server
+from ui.sources import model
 from ui.words.numbers import count, digits
 from ui.words.text import safe, t
 
@@ -36,29 +36,29 @@ def section(view: View) -> None:
     """Ask for a model or a log, and answer below the box for their text."""
     if server().recorded:
         return
-    given = bool(view.own) or own_model.is_given(PASTED)
-    with st.expander(t("kv_cache.own_title"), expanded=given):
+    there = bool(view.own) or given.is_given(PASTED)
+    with st.expander(t("kv_cache.own_title"), expanded=there):
         said = {"help": t("kv_cache.own_box_help"), "placeholder": engine_log.EXAMPLE}
-        own_model.paste(PASTED, t("kv_cache.own_box"), MOST_LETTERS, **said)
+        given.paste(PASTED, t("kv_cache.own_box"), MOST_LETTERS, **said)
         answer = st.container()
-        own_model.ask("kv_own", PASTED, text=False)
+        given.ask("kv_own", PASTED, text=False)
         with answer, prose.refusals():
             _answer(view)
 
 
 def _answer(view: View) -> None:
     """Draw what the model keeps, with the page's lengths, types and GPUs, or explain the log."""
-    if log := own_model.given_log(PASTED):
+    if log := given.given_log(PASTED):
         found = None
         with prose.refusals():  # of the model; the log may name another
-            found = own_model.counted(view.own, PASTED, logs=True)
+            found = given.counted(view.own, PASTED, logs=True)
         engine_log.draw(log, found, _left(view))
-    elif found := own_model.counted(view.own, PASTED):
+    elif found := given.counted(view.own, PASTED):
         said = st.container()
         _controls()  # a refusal is mended with them
         with said:
             _draw(view, found)
-        own_model.buttons(view.own, own_model.given_config(PASTED), _takers())
+        given.buttons(view.own, given.given_config(PASTED), _takers())
 
 
 def _left(view: View) -> Found:
@@ -72,10 +72,10 @@ def _controls() -> None:
             control(f"kv_{name}", help=t(f"dealing.{name}_help"))
 
 
-def _takers() -> dict[str, own_model.Take]:
+def _takers() -> dict[str, given.Take]:
     """Return the ways to show it: on each side, and on every page; by their labels."""
     sides = {t(f"kv_cache.own_{name}"): partial(_show, f"kv_{name}") for name in ("left", "right")}
-    return sides | {t("own_model.everywhere"): model.take}
+    return sides | {t("given.everywhere"): model.take}
 
 
 def _show(side: str, key: str) -> None:

@@ -19,8 +19,8 @@ from mla_engine.costs import Serving
 from mla_engine.presets import Preset
 from ui.engine import queue, shared_cache
 from ui.parts.ways import kind_of
+from ui.settings.page import PAGES
 from ui.settings.parsers import preset_of
-from ui.settings.rooms import PAGES
 from ui.settings.sizes import divisors
 from ui.words.text import t, variant_name
 

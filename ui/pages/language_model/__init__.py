@@ -1,7 +1,6 @@
 """A decoder at work: from a sentence through every layer to the next word."""
 
 from mla_engine.language_model import Block, LanguageModel, chosen, lens, reading
-from ui.engine import trained
 from ui.pages.language_model.controls import ONWARD, SETTINGS
 from ui.pages.language_model.inside import PAGES
 from ui.pages.language_model.real import sentences
@@ -9,6 +8,7 @@ from ui.pages.language_model.real.view import View as Real
 from ui.pages.language_model.view import View, mend
 from ui.settings import state
 from ui.settings.page import Functions, Link, Page, Recipe
+from ui.sources import trained
 
 
 def ran(view: View | Real) -> Functions:

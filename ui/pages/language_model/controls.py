@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from ui.engine import trained
-from ui.engine.trained import VARIANTS
 from ui.pages.language_model.real.view import View as Real
 from ui.pages.language_model.view import View, name
-from ui.parts import links, trained_layer
+from ui.parts import links, reader
 from ui.parts.control import control
 from ui.settings import state
 from ui.settings.page import Link
 from ui.settings.parsers import MOST_WORDS, Setting, number, one_of, whole
+from ui.sources import trained
+from ui.sources.trained import VARIANTS
 from ui.words.text import t
 
 TEMPERATURES = (0.1, 0.2, 0.5, 0.75, 1.0, 1.5, 2.0, 5.0, 10.0)
@@ -32,7 +32,7 @@ ONWARD = Link("decode"), Link("kv_cache")  # how a cache is used, and how large 
 
 def text() -> None:
     """Draw the box for the reader's own text; of another one the last word's path is lit."""
-    trained_layer.sentence(then=at_the_end)
+    reader.sentence(then=at_the_end)
 
 
 def at_the_end() -> None:
@@ -44,7 +44,7 @@ def writing(view: View) -> None:
     """Draw the button that writes the next word, and one for a text of each task."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         write(view, sentence=view.written())
-        trained_layer.examples(then=at_the_end)
+        reader.examples(then=at_the_end)
 
 
 def write(view: View | Real, **longer: str) -> None:

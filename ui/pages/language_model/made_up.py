@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from ui.engine import trained
 from ui.pages.language_model import bars, controls
 from ui.pages.language_model.view import View, view
 from ui.parts import prose, reader
+from ui.sources import trained
 from ui.words.text import sentences, t
 
 

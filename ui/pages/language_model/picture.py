@@ -10,9 +10,9 @@ from kvcount.lazy import LazyModule
 from mla_engine.figures import pixels
 from mla_engine.language_model import BlockTrace
 from ui import asset
-from ui.engine.layers import to_numpy
 from ui.pages.language_model.inside import Way, ways
 from ui.pages.language_model.view import View
+from ui.sources.layers import to_numpy
 from ui.words.numbers import count, share
 from ui.words.text import t
 

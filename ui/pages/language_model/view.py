@@ -7,17 +7,17 @@ import numpy as np
 import torch
 
 from mla_engine.language_model import ModelTrace, chosen
-from ui.engine import layers, real_model, trained, whole_model
-from ui.engine.trained import OWN, Trained
-from ui.engine.trained_layer import SEEDED
 from ui.pages.language_model.real.view import View as Real
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import MOST_WORDS
-from ui.settings.shared import REAL_LAYER
+from ui.settings.shared import CHECKPOINT
+from ui.sources import layers, trained, whole
+from ui.sources.small_model import AS_TRAINED
+from ui.sources.trained import DRAWN_ALONE, OWN, TrainedModel
 from ui.words.text import t
 
-DROPPED = {*SEEDED, *REAL_LAYER, "preset"}
+DROPPED = {*DRAWN_ALONE, *CHECKPOINT, "preset"}
 SHOWN = 8  # of the next words
 
 
@@ -36,7 +36,7 @@ class View:
         query: of a link to another page: what is set, but for what no trained model goes with.
     """
 
-    trained: Trained
+    trained: TrainedModel
     tokens: tuple[int, ...]
     trace: ModelTrace
     temperature: float
@@ -110,7 +110,7 @@ def _mend_trained() -> list[Note]:
 def _mend_real() -> list[Note]:
     """Bring the layer and the lit piece into the model and the text."""
     try:
-        pieces, layers = len(whole_model.tokens(_text()).ids), whole_model.model().config.n_layers
+        pieces, layers = len(whole.tokens(_text()).ids), whole.model().config.n_layers
     except ValueError:  # which `real_view` tells
         return []
     return state.at_most(lm_back=pieces - 1, layer=layers - 1)
@@ -118,11 +118,11 @@ def _mend_real() -> list[Note]:
 
 def reads_real() -> bool:
     """Tell whether the app's own real model reads here, which this server can hold whole."""
-    return real_model.reads() and whole_model.key() is not None
+    return AS_TRAINED.reads() and whole.key() is not None
 
 
 def _text() -> str:
-    return state.settings()["text"] or t("real_layer.example")
+    return state.settings()["text"] or t("checkpoint.example")
 
 
 def real_view() -> Real:
@@ -131,13 +131,13 @@ def real_view() -> Real:
     Raises:
         ValueError: a text that cannot be read, a model that cannot be held.
     """
-    s, read = state.settings(), whole_model.tokens(_text())
+    s, read = state.settings(), whole.tokens(_text())
     return Real(
-        model=whole_model.model(),
+        model=whole.model(),
         text=_text(),
         ids=read.ids,
         words=read.tokens,
-        reading=whole_model.reading(read.ids),
+        reading=whole.reading(read.ids),
         layer=s["layer"],
         temperature=s["lm_temperature"],
         drawn=s["lm_pick"] == "drawn",

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from mla_engine import mechanisms
 from mla_engine.names import citation
 from mla_engine.symbols import SIZES, SYMBOLS
-from ui.engine import layers, shared_cache
-from ui.engine.model import Config, Model, present
+from ui.engine import shared_cache
 from ui.settings import parsers, state
 from ui.settings.parsers import Setting, one_of
 from ui.settings.shared import SHARED, VARIANTS
+from ui.sources import layers
+from ui.sources.model import Config, Model, present
 from ui.words.numbers import count
 from ui.words.text import listed, t, tensor
 

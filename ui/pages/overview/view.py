@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from ui.engine.model import present
 from ui.parts.flow import Overview
 from ui.parts.scene.scene import Scene
 from ui.settings import state
 from ui.settings.sizes import longest
+from ui.sources.model import present
 
 TOKENS = 2**15  # of a long text, which MHA's cache is compared at
 

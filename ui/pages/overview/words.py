@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from mla_engine import costs
-from ui.engine.model import built
 from ui.pages.overview.view import View
 from ui.parts.questions import Question, among, choice
+from ui.sources.model import built
 from ui.words.numbers import amount, count, digits, heads, in_millions, mixed, size, times
 from ui.words.text import t, variant_name
 

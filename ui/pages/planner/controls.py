@@ -3,7 +3,7 @@
 import streamlit as st
 
 from ui.pages.planner.view import PASTED
-from ui.parts import links, own_model
+from ui.parts import given, links
 from ui.parts.control import control
 from ui.settings.page import Link
 from ui.settings.server import server
@@ -28,7 +28,7 @@ def more(*, opened: bool) -> None:
     """Draw what some choose: another model, one of their own, what is not in its config.json."""
     with st.expander(t("planner.more"), expanded=opened):
         control("plan_beside")
-        own_model.ask("plan_own", PASTED)
+        given.ask("plan_own", PASTED)
         columns = st.columns(3, vertical_alignment="bottom")
         for column, name in zip(columns, ("parameters", "active", "overhead"), strict=True):
             with column:

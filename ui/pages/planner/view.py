@@ -12,7 +12,7 @@ from kvcount.planning.flops import latent_widths
 from kvcount.planning.pipeline import parted, refuse_mtp
 from kvcount.planning.planner import OVERHEAD
 from kvcount.sources import Found, of_published
-from ui.parts import own_model
+from ui.parts import given
 from ui.settings.parsers import Setting, flag, number, one_of, power_of_two, type_of, words
 from ui.settings.sizes import KV_TYPES, LENGTHS
 from ui.settings.state import settings
@@ -190,10 +190,10 @@ def view() -> View:
         RefusedError: one that is not understood.
     """
     s = settings()
-    own = own_model.counted(s["plan_own"], PASTED, weighed=True)
+    own = given.counted(s["plan_own"], PASTED, weighed=True)
     found = own or of_published(MODELS[s["plan_model"]])
     total, active = (BILLION * s[f"plan_{name}"] for name in ("parameters", "active"))
-    by = own_model.source(s["plan_own"], PASTED)
+    by = given.source(s["plan_own"], PASTED)
     served = Served(
         found, "" if own else s["plan_model"], by, _plan(found, total or None, active or None)
     )
@@ -269,5 +269,5 @@ def unsized(error: ValueError | None) -> Unsized | None:
         return None
     s, placings = settings(), _placings(error.found)
     placing = max(placings, key=lambda one: one.most_bytes(s["plan_context"]))
-    own = own_model.source(s["plan_own"], PASTED)
+    own = given.source(s["plan_own"], PASTED)
     return Unsized(error.found.name, own, placing, GPUS[s["plan_gpu"]], s["plan_context"])

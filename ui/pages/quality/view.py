@@ -7,12 +7,13 @@ from types import SimpleNamespace
 from mla_engine.language_model import study as studies
 from mla_engine.language_model.study import Spread, Study, differ
 from mla_engine.language_model.texts import TASKS
-from ui.engine import shared_cache, trained
+from ui.engine import shared_cache
 from ui.parts import one_cache
 from ui.parts.control import control
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import Setting, one_of, whole
+from ui.sources import trained
 from ui.words.numbers import count
 from ui.words.text import t
 

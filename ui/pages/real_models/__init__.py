@@ -5,16 +5,16 @@ from functools import partial
 from mla_engine.checkpoints import hidden_states, load_attention
 from mla_engine.checkpoints.families import FAMILIES
 from mla_engine.studies.spectra import spectra
-from ui.engine.layers import form_of
 from ui.pages.real_models import layers, matrices, sentences
 from ui.pages.real_models.delta import Delta
 from ui.pages.real_models.kinds import Grouped, Kind, Latent
 from ui.pages.real_models.pooled import Pooled
 from ui.pages.real_models.sinks import Sinks
 from ui.pages.real_models.view import MEASURES, View, mend
-from ui.parts import atlas, real_sentences
+from ui.parts import atlas, examples
 from ui.parts.snippet import made
 from ui.settings.page import ANY_LAYER, Functions, Page, Recipe, joined
+from ui.sources.layers import form_of
 from ui.words.text import listed, t
 
 KINDS = {"grouped": Grouped, "latent": Latent, "pooled": Pooled, "delta": Delta}
@@ -60,9 +60,9 @@ PAGE = Page(
     order=3,
     settings=joined(matrices.SETTINGS, layers.SETTINGS, atlas.SETTINGS),
     sizes=False,
-    opens=partial(real_sentences.opens, sentences.EXAMPLES),
+    opens=partial(examples.opens, sentences.EXAMPLES),
     empty=True,
-    real_layers=ANY_LAYER,
+    checkpoints=ANY_LAYER,
     every_kind=True,
     lecture=("source", "layer", "map_head"),
     mend=mend,

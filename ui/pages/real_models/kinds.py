@@ -9,12 +9,12 @@ import streamlit as st
 
 from kvcount.lazy import LazyModule
 from mla_engine import costs, figures, mechanisms
-from ui.engine import real_layer
 from ui.pages.real_models import atlas, layers
 from ui.pages.real_models.matrices import cached, matrices
 from ui.pages.real_models.view import View
 from ui.parts import atlas as parts_atlas
-from ui.parts import charts, maps, prose, real_sentences
+from ui.parts import charts, examples, maps, prose
+from ui.sources import checkpoint
 from ui.words import numbers
 from ui.words.numbers import count, digits, share, size
 from ui.words.text import t
@@ -31,7 +31,7 @@ class Kind:
     def __init__(self, view: View) -> None:
         self.view, self.maps = view, view.maps
         self.heads = count(view.config.n_heads)
-        self.facts = {"layer": count(view.loaded.layer), "name": real_layer.title(view.loaded)}
+        self.facts = {"layer": count(view.loaded.layer), "name": checkpoint.title(view.loaded)}
 
     def lead(self) -> tuple[str, str]:
         """Return the title's number and sentence: kind, heads, and how many keys are chosen."""
@@ -147,8 +147,8 @@ class Grouped(Compared):
     def first(self) -> None:
         """Draw the maps, below the large one what its head does on this text by its best score."""
         loaded, one = self.view.loaded, self.maps.attention[self.maps.place]
-        ids = () if loaded.activations else real_layer.inputs(loaded).ids
-        self.draw_maps(*filter(None, [ids and real_sentences.told(ids, one, self.maps.head)]))
+        ids = () if loaded.activations else checkpoint.inputs(loaded).ids
+        self.draw_maps(*filter(None, [ids and examples.told(ids, one, self.maps.head)]))
         st.info(t(f"real_models.{self.gap()}"))
 
     def below(self) -> None:

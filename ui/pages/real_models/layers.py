@@ -12,9 +12,8 @@ from torch import Tensor
 from kvcount.lazy import LazyModule
 from mla_engine import budget, figures
 from mla_engine.studies.logit_shares import LogitShares, logit_shares, table
-from ui.engine import layers as engine
-from ui.engine import queue, real_layer, shared_cache
-from ui.engine.real_layer import RealLayer
+from ui.engine import queue, shared_cache
+from ui.engine.device import DEVICE
 from ui.pages.real_models.view import View, joined
 from ui.parts import charts, prose
 from ui.parts.charts import map_words
@@ -22,6 +21,7 @@ from ui.parts.pieces import Reach, blocks, reach, with_bar
 from ui.settings import state
 from ui.settings.page import LATENT_LAYER
 from ui.settings.parsers import Setting, flag
+from ui.sources import Checkpoint, checkpoint
 from ui.words.numbers import count, size
 from ui.words.text import t
 
@@ -32,10 +32,10 @@ SETTINGS = {"real_layers": Setting(False, flag)}  # whether all layers are compa
 
 def section(view: View) -> None:
     """Draw the share of position by layer and head, computed when it is asked for."""
-    if real_layer.plan(view.loaded).n_layers < 2:
+    if checkpoint.plan(view.loaded).n_layers < 2:
         return
     st.subheader(t("real_models.layers_title"), anchor=False)
-    if set(real_layer.plan(view.loaded).mechanisms) != {LATENT_LAYER}:  # as a hybrid's
+    if set(checkpoint.plan(view.loaded).mechanisms) != {LATENT_LAYER}:  # as a hybrid's
         prose.note(t("real_models.layers_mixed"))
         return
     first, limit = replace(view.loaded, layer=0, activations=""), budget.limit_bytes()
@@ -52,7 +52,7 @@ def section(view: View) -> None:
         prose.refused(error)
 
 
-def _said(loaded: RealLayer, found: Reach, limit: int) -> None:
+def _said(loaded: Checkpoint, found: Reach, limit: int) -> None:
     """Say which layers there are, and which are left out and why."""
     prose.say(t("real_models.layers_look", layers=count(found.layers)))
     if found.next_bytes is not None:
@@ -62,7 +62,7 @@ def _said(loaded: RealLayer, found: Reach, limit: int) -> None:
         prose.note(t("pieces.text"))
 
 
-def _all(first: RealLayer, n_layers: int) -> dict[int, LogitShares]:
+def _all(first: Checkpoint, n_layers: int) -> dict[int, LogitShares]:
     """Return every layer within reach, with progress and a way to stop between two of them."""
     place, ending, told = st.empty(), st.empty(), t("real_models.layers_running")
     stop = partial(state.change, real_layers=False)
@@ -73,22 +73,22 @@ def _all(first: RealLayer, n_layers: int) -> dict[int, LogitShares]:
     return done
 
 
-def measured(loaded: RealLayer, n_layers: int) -> Iterator[tuple[tuple[int, LogitShares], float]]:
+def measured(loaded: Checkpoint, n_layers: int) -> Iterator[tuple[tuple[int, LogitShares], float]]:
     """Yield layer after layer and its shares, with the share that is done; each layer is kept."""
-    inputs = real_layer.inputs_of_layers(loaded, n_layers)
+    inputs = checkpoint.inputs_of_layers(loaded, n_layers)
     for layer in range(n_layers):
         shares = _shares(replace(loaded, layer=layer), inputs[layer])
         yield (layer, shares), (layer + 1) / n_layers
 
 
 @shared_cache.cached(key=lambda loaded, _: loaded)
-def _shares(loaded: RealLayer, h: Tensor) -> LogitShares:
+def _shares(loaded: Checkpoint, h: Tensor) -> LogitShares:
     """Return the shares of all heads of one layer, some heads at a time."""
-    config, found = real_layer.plan(loaded).config, []
+    config, found = checkpoint.plan(loaded).config, []
     for heads in blocks(config, h.shape[1]):
-        layer = engine.real(config, loaded, heads, torch.float32)
+        layer = loaded.attention(config, heads, torch.float32)
         with queue.turn(), torch.inference_mode():
-            found.append(logit_shares(layer(h.to(engine.DEVICE))))
+            found.append(logit_shares(layer(h.to(DEVICE))))
     return joined(found)
 
 

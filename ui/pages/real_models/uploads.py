@@ -12,12 +12,12 @@ import streamlit as st
 
 from kvcount.lazy import LazyModule
 from mla_engine.checkpoints import CheckpointError
-from ui.engine import real_layer
 from ui.engine.folders import folders
 from ui.parts import prose
 from ui.settings import state
 from ui.settings.server import server
 from ui.settings.visit import visit
+from ui.sources import checkpoint
 from ui.words.text import safe, t
 
 quota = LazyModule("kvcount.files.quota")
@@ -32,7 +32,7 @@ def activations() -> None:
     """Draw the box for a file of the reader's own activations, where a real layer is chosen."""
     if server().recorded:
         return
-    if real_layer.chosen() or visit().failed:
+    if checkpoint.chosen() or visit().failed:
         st.file_uploader(
             t("real_models.upload"),
             type="safetensors",

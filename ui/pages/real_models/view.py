@@ -17,15 +17,15 @@ from mla_engine.layer import AttentionLayer
 from mla_engine.pooled.reading import Given, given
 from mla_engine.studies.logit_shares import LogitShares, logit_shares
 from mla_engine.studies.spectra import Spectrum, spectra
-from ui.engine import layers, queue, real_layer, shared_cache
-from ui.engine.model import present
-from ui.engine.real_layer import RealLayer
+from ui.engine import queue, shared_cache
 from ui.parts.maps import view as maps_of
 from ui.parts.maps.view import Maps
 from ui.parts.pieces import blocks, with_bar
 from ui.settings import state
 from ui.settings.page import LATENT_LAYER, Note
 from ui.settings.visit import visit
+from ui.sources import Checkpoint, checkpoint, layers
+from ui.sources.model import present
 from ui.words.text import t
 
 MAPS = "attention_maps"  # the page whose settings of a head and a cell hold here too
@@ -56,9 +56,9 @@ class View:
     chosen: SimpleNamespace
 
     @property
-    def loaded(self) -> RealLayer:
+    def loaded(self) -> Checkpoint:
         """The layer and its text."""
-        return self.maps.model.layer
+        return self.maps.model.checkpoint
 
     @property
     def config(self) -> AttentionConfig:
@@ -97,7 +97,7 @@ def mend() -> list[Note]:
     notes = maps_of.mend(state.chosen(MAPS))
     cell_is_given = not visit().asked.isdisjoint(maps_of.CELL)
     of_entries = hasattr(present().base, "overlap")  # DeepSeek-V4's
-    if real_layer.chosen() and of_entries and not cell_is_given:
+    if checkpoint.chosen() and of_entries and not cell_is_given:
         maps_of.begin_at_an_entry(state.chosen(MAPS))
     return notes
 
@@ -108,13 +108,13 @@ def view() -> View | None:
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    if real_layer.chosen() is None:
+    if checkpoint.chosen() is None:
         return None
     chosen, maps = state.chosen("real_models"), maps_of.chosen(state.chosen(MAPS))
     config, words = maps.run.config, maps.run.words
     if not _can_measure(config, len(words)):
         return View(maps, None, {}, chosen)
-    pieces = _pieces(maps.model.layer, config, words)
+    pieces = _pieces(maps.model.checkpoint, config, words)
     done = list(with_bar(pieces, st.empty(), t("real_models.all_heads")))
     measured = joined([one for one, _ in done])
     return View(maps, measured, _joined_spectra([of for _, of in done]), chosen)
@@ -129,7 +129,7 @@ def _can_measure(config: AttentionConfig, tokens: int) -> bool:
 
 
 def _pieces(
-    loaded: RealLayer, config: AttentionConfig, words: tuple[str, ...]
+    loaded: Checkpoint, config: AttentionConfig, words: tuple[str, ...]
 ) -> Iterator[tuple[Block, float]]:
     """Yield block after block of all heads, with the share that is done."""
     parts = blocks(config, len(words))
@@ -139,7 +139,7 @@ def _pieces(
 
 @shared_cache.cached
 def _block(
-    config: AttentionConfig, loaded: RealLayer, words: tuple[str, ...], heads: tuple[int, ...]
+    config: AttentionConfig, loaded: Checkpoint, words: tuple[str, ...], heads: tuple[int, ...]
 ) -> Block:
     """Return what some heads do on these words, and the spectra of their matrices.
 
@@ -148,15 +148,15 @@ def _block(
     """
     key = mechanisms.of(config).key
     with queue.turn(), torch.inference_mode():
-        layer, h = _weights(config, loaded, heads), layers.hidden(words, loaded, config.d_model)
+        layer, h = _weights(config, loaded, heads), loaded.hidden(words, config.d_model)
         return MEASURES[key](layer(h)), {} if key == "grouped" else spectra(layer)
 
 
-def _weights(config: AttentionConfig, loaded: RealLayer, heads: tuple[int, ...]) -> AttentionLayer:
+def _weights(config: AttentionConfig, loaded: Checkpoint, heads: tuple[int, ...]) -> AttentionLayer:
     """Return these heads: of a whole layer as the maps share it, others read for this once."""
     if len(heads) == config.n_heads:
         return layers.layer(config, loaded, heads)
-    return layers.real(config, loaded, heads, torch.float32)
+    return loaded.attention(config, heads, torch.float32)
 
 
 def joined(found: list[Measured]) -> Measured:

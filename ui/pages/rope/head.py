@@ -7,9 +7,6 @@ from types import SimpleNamespace
 from torch import Tensor
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention, RopeConfig
-from ui.engine import layers, work
-from ui.engine.layers import Origin
-from ui.engine.model import Model, present
 from ui.parts import prose
 from ui.parts.control import control
 from ui.parts.motion import Dial
@@ -18,6 +15,8 @@ from ui.parts.snippet import made
 from ui.settings import state
 from ui.settings.page import Functions, Note, Recipe
 from ui.settings.parsers import Setting, whole
+from ui.sources import Source, layers, work
+from ui.sources.model import Model, present
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -31,7 +30,7 @@ class Head:
 
     config: LatentConfig
     rope: RopeConfig  # the layer's rotation, or the one assumed where it has none
-    origin: Origin
+    source: Source
     head: int
     words: tuple[str, ...]
     start: int  # position of the first word
@@ -53,17 +52,17 @@ class Head:
             ValueError, MemoryBudgetError: it cannot.
         """
         operations = work.running(self.config, "expanded", len(self.words), (self.head,))
-        operations += work.drawing(self.config, (self.head,), self.origin)
+        operations += work.drawing(self.config, (self.head,), self.source)
         work.require(operations, work.FEWER_WORDS)
-        layers.bring(self.config, self.origin, (self.head,))
+        layers.bring(self.config, self.source, (self.head,))
 
     def layer(self) -> MultiHeadLatentAttention:
         """Return the layer with this head."""
-        return layers.layer(self.config, self.origin, (self.head,))
+        return layers.layer(self.config, self.source, (self.head,))
 
     def parts(self) -> dict[str, Tensor]:
         """Return its queries and keys before their rotation, float64, by their code [t,...]."""
-        trace = self.layer()(layers.hidden(self.words, self.origin, self.config.d_model))
+        trace = self.layer()(self.source.hidden(self.words, self.config.d_model))
         parts = {
             "q_C": trace.q_C[0, :, 0],
             "k_C": trace.k_C[0, :, 0],
@@ -135,7 +134,7 @@ class Topic(ABC):
 
     def caption(self, text: str) -> None:
         """Draw what stands above a picture, and what its weights are."""
-        prose.say(text + prose.weights_mark(self.head.origin))
+        prose.say(text + prose.weights_mark(self.head.source))
 
 
 def _head(model: Model, chosen: SimpleNamespace) -> Head:
@@ -145,7 +144,7 @@ def _head(model: Model, chosen: SimpleNamespace) -> Head:
     if config.rope is None:
         config = replace(config, rope=RopeConfig())
     start = chosen.start if chosen.topic == "pairing" else 0
-    return Head(config, config.rope, model.origin(config), chosen.head, model.words, start)
+    return Head(config, config.rope, model.source_of(config), chosen.head, model.words, start)
 
 
 def nearest() -> list[Note]:
@@ -157,7 +156,7 @@ def nearest() -> list[Note]:
 def notes(topic: Topic) -> list[str]:
     """Return what is assumed where the chosen model has no such part."""
     assumed, config = [], topic.head.config
-    own = topic.model.trained is not None or "d_latent_kv" in vars(topic.model.base)
+    own = topic.model.is_trained or "d_latent_kv" in vars(topic.model.base)
     if not (own and topic.model.variant.startswith("mla")):
         sizes = {"latent": config.d_latent_kv, "rope": config.d_rope}
         assumed.append(t("rope.assumed_mla", **sizes))

@@ -9,7 +9,7 @@ import torch
 
 from mla_engine import figures, rope
 from mla_engine.studies import relative
-from ui.engine import layers, queue, shared_cache, work
+from ui.engine import queue, shared_cache
 from ui.pages.rope.head import HEIGHT, Head, Topic
 from ui.parts import charts, prose
 from ui.parts.charts import map_words, named
@@ -18,6 +18,7 @@ from ui.parts.motion import Dial
 from ui.parts.questions import Question, evenly
 from ui.settings.page import Functions, Recipe
 from ui.settings.parsers import Setting, whole
+from ui.sources import layers, work
 from ui.words.numbers import count, digits
 from ui.words.text import t
 
@@ -64,7 +65,7 @@ def _require_merging(head: Head) -> None:
     config = head.config
     columns = (config.d_latent_q or config.d_model) + config.d_latent_kv
     products = 4 * (FAR + 1) * config.d_head**3 + 2 * config.d_head**2 * columns
-    drawing = work.drawing(config, (head.head,), head.origin)
+    drawing = work.drawing(config, (head.head,), head.source)
     work.require(work.DOUBLE * products + drawing, work.SMALLER_LAYER)
 
 

@@ -10,13 +10,14 @@ from torch import Tensor
 
 from mla_engine import figures
 from mla_engine.studies import conventions
-from ui.engine import layers, queue, shared_cache
+from ui.engine import queue, shared_cache
 from ui.pages.rope.head import HEIGHT, Head, Topic
 from ui.parts import charts, prose
 from ui.parts.charts import map_words
 from ui.parts.control import control
 from ui.settings.page import Functions, Recipe
 from ui.settings.parsers import Setting, one_of, whole
+from ui.sources import layers
 from ui.words.numbers import digits, fixed
 from ui.words.text import t
 

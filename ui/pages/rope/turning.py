@@ -10,7 +10,7 @@ import torch
 
 from mla_engine import figures, rope
 from mla_engine.studies import relative
-from ui.engine import layers, queue, shared_cache
+from ui.engine import queue, shared_cache
 from ui.pages.rope.head import HEIGHT, Head, Topic
 from ui.pages.rope.yarn import frequencies
 from ui.parts import charts, motion
@@ -21,6 +21,7 @@ from ui.parts.questions import Question, decades, tokens
 from ui.settings import state
 from ui.settings.page import Functions, Recipe
 from ui.settings.parsers import Setting, whole
+from ui.sources import layers
 from ui.words.numbers import count, digits, shortest, signed
 from ui.words.text import safe, t
 

@@ -8,12 +8,13 @@ import streamlit as st
 
 from kvcount.lazy import LazyModule
 from mla_engine import PRESETS, LatentConfig, RopeConfig, YarnConfig, figures, rope
-from ui.engine import real_layer, shared_cache
+from ui.engine import shared_cache
 from ui.pages.rope.head import HEIGHT, Topic
 from ui.parts import charts, prose
 from ui.parts.charts import named
 from ui.parts.snippet import config as config_of
 from ui.settings.page import Functions, Recipe
+from ui.sources import checkpoint
 from ui.words.numbers import count, digits, fixed, shortest
 from ui.words.text import scaling_name, t
 
@@ -92,8 +93,8 @@ class YarnTopic(Topic):
 
     def lead(self) -> tuple[str, str]:
         """Return how much larger the softmax scale is, and the sentence about it."""
-        factors, layer = self._factors(), self.model.layer
-        name = real_layer.title(layer) if layer else self.model.name
+        factors, layer = self._factors(), self.model.checkpoint
+        name = checkpoint.title(layer) if layer else self.model.name
         key = "line_plain" if factors["plain"] == factors["scale"] else "line_yarn"
         return f"{factors['factor']}×", t(f"rope.{key}", name=name, **factors)
 

@@ -4,11 +4,11 @@ from mla_engine import costs
 from mla_engine.indexed import forms, indexer
 from mla_engine.language_model import sparse
 from mla_engine.language_model.sparse import KEYS
-from ui.engine import trained
 from ui.pages.sparse import published
 from ui.pages.sparse.view import ASKED, CODE, SEED, View, nearest
 from ui.settings.page import Functions, Page, Recipe, joined
 from ui.settings.parsers import MOST_WORDS, Setting, whole
+from ui.sources import trained
 
 SETTINGS = {
     "sp_keys": Setting(8, whole(KEYS[0], KEYS[-1]), "select_slider", options=KEYS, recorded=True),

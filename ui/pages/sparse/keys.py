@@ -7,7 +7,7 @@ import numpy as np
 from kvcount.lazy import LazyModule
 from mla_engine import figures
 from ui.pages.sparse.view import OWN, Reading, View
-from ui.parts import charts, prose, trained_layer
+from ui.parts import charts, prose, reader
 from ui.parts.control import control
 from ui.settings import state
 from ui.words.numbers import count, in_percent, share
@@ -124,8 +124,8 @@ def layer_control(view: View) -> None:
 
 def text_control() -> None:
     """Draw the box for the reader's own text; in another one the last word asks."""
-    trained_layer.sentence(then=_at_the_end, own=OWN)
-    trained_layer.examples_row(then=_at_the_end)
+    reader.sentence(then=_at_the_end, own=OWN)
+    reader.examples_row(then=_at_the_end)
 
 
 def _at_the_end() -> None:

@@ -21,11 +21,12 @@ from mla_engine.language_model.sparse import (
     answered,
     looks,
 )
-from ui.engine import queue, shared_cache, trained
-from ui.engine.layers import to_numpy
-from ui.engine.trained import Trained
+from ui.engine import queue, shared_cache
 from ui.settings import state
 from ui.settings.page import Note
+from ui.sources import trained
+from ui.sources.layers import to_numpy
+from ui.sources.trained import TrainedModel
 from ui.words.text import t
 
 pd = LazyModule("pandas")
@@ -150,7 +151,7 @@ class View:
         chosen: the page's own settings.
     """
 
-    trained: Trained
+    trained: TrainedModel
     tokens: tuple[int, ...]
     query: int
     chosen: SimpleNamespace

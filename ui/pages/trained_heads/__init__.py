@@ -7,14 +7,14 @@ from pathlib import Path
 from mla_engine.language_model import cuts, questions
 from mla_engine.language_model.heads import binding, deciding, looks, scores_of
 from ui import ROOT
-from ui.engine import real_layer
 from ui.pages.trained_heads import answers, head_map, heads, real, run
 from ui.pages.trained_heads import view as views
 from ui.pages.trained_heads.real import RealView
 from ui.pages.trained_heads.view import View
-from ui.parts import real_sentences
+from ui.parts import examples
 from ui.parts.snippet import Code
 from ui.settings.page import ANY_LAYER, Functions, Note, Page, Recipe, joined
+from ui.sources import checkpoint
 
 OF_KIND = {
     "content": cuts.without_content,
@@ -63,7 +63,7 @@ def recipe(view: View | RealView) -> Recipe:
 
 def mend() -> list[Note]:
     """Bring what a link asks for to what there is in the model that reads."""
-    return real.mend() if real_layer.chosen() else views.mend()
+    return real.mend() if checkpoint.chosen() else views.mend()
 
 
 PAGE = Page(
@@ -72,9 +72,9 @@ PAGE = Page(
     order=8,
     settings={name: replace(one, another_model=True) for name, one in OWN.items()},
     sizes=False,
-    opens=partial(real_sentences.opens, real.EXAMPLES),
+    opens=partial(examples.opens, real.EXAMPLES),
     mechanisms=("grouped", "latent"),
-    real_layers=ANY_LAYER,
+    checkpoints=ANY_LAYER,
     every_kind=True,
     lecture=("th_head", "th_step", "layer", "map_head"),
     mend=mend,

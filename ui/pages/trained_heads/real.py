@@ -8,18 +8,18 @@ import streamlit as st
 from mla_engine.checkpoints import hidden_states, load_attention
 from mla_engine.language_model.real import load_real
 from mla_engine.language_model.text_heads import KINDS, repeat_scores, scores
-from ui.engine import real_layer, real_model
-from ui.engine.real_layer import RealLayer
-from ui.parts import atlas, maps, prose, reader, real_sentences
-from ui.parts import real_layer as real_layer_parts
+from ui.parts import atlas, examples, maps, prose, reader
+from ui.parts import checkpoint as real_layer_parts
 from ui.parts.atlas import Found
+from ui.parts.examples import OF_HEADS, of_head
 from ui.parts.links import follow, name
 from ui.parts.maps import view as maps_of
 from ui.parts.maps.view import Maps
-from ui.parts.real_sentences import OF_HEADS, of_head
 from ui.parts.snippet import made
 from ui.settings import state
 from ui.settings.page import Functions, Link, Note, Recipe
+from ui.sources import Checkpoint, checkpoint
+from ui.sources.small_model import AS_TRAINED
 from ui.words.numbers import count, head_name, share
 from ui.words.text import t
 
@@ -42,9 +42,9 @@ class RealView:
     found: Found | None
 
     @property
-    def loaded(self) -> RealLayer:
+    def loaded(self) -> Checkpoint:
         """The layer and its text."""
-        return self.maps.model.layer
+        return self.maps.model.checkpoint
 
     @property
     def head(self) -> tuple[int, int]:
@@ -60,10 +60,10 @@ def view() -> RealView | None:
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    if real_layer.chosen() is None:
+    if checkpoint.chosen() is None:
         return None
     shown = maps_of.chosen(state.chosen(MAPS))
-    return RealView(shown, atlas.all_heads(shown.model.layer, state.chosen(REAL)))
+    return RealView(shown, atlas.all_heads(shown.model.checkpoint, state.chosen(REAL)))
 
 
 def mend() -> list[Note]:
@@ -80,7 +80,7 @@ def lead(shown: RealView) -> None:
     named = sum(one in KINDS for one in names)
     number = t("common.out_of", n=count(named), all=count(len(names)))
     fresh = "fresh" if found.fresh else "here"
-    prose.lead(number, t(f"trained_heads.real_line_{fresh}", name=real_layer.title(shown.loaded)))
+    prose.lead(number, t(f"trained_heads.real_line_{fresh}", name=checkpoint.title(shown.loaded)))
 
 
 def all_heads(shown: RealView) -> None:
@@ -91,12 +91,12 @@ def all_heads(shown: RealView) -> None:
 
 def text() -> None:
     """Draw who reads; beside it the text of the app's own model, and five that show something."""
-    if not real_model.reads():
+    if not AS_TRAINED.reads():
         reader.choice()
         return
     sentence, who = st.columns([11, 6], gap="medium")
     with sentence:
-        real_sentences.text(EXAMPLES, then=_at_the_strongest)
+        reader.text(EXAMPLES, then=_at_the_strongest)
     with who:
         reader.choice()
 
@@ -104,7 +104,7 @@ def text() -> None:
 def _at_the_strongest() -> None:
     """Go to the strongest look of the chosen head on another text; the page tells what fails."""
     with suppress(ValueError):
-        loaded = real_layer.named()
+        loaded = checkpoint.named()
         query, key = atlas.drawn(loaded).cells[loaded.layer, state.settings()["map_head"]]
         state.change(map_query=int(query), map_key=int(key))
 
@@ -128,8 +128,8 @@ def one_head(shown: RealView) -> None:
 def _said(shown: RealView) -> str:
     """Return what the chosen head is named after, and what it does on this text."""
     layer, head = shown.head
-    ids = real_layer.inputs(shown.loaded).ids
-    here = real_sentences.told(ids, shown.maps.attention[shown.maps.place], head)
+    ids = checkpoint.inputs(shown.loaded).ids
+    here = examples.told(ids, shown.maps.attention[shown.maps.place], head)
     found = shown.found
     if not (found and found.fresh and layer < found.shape[0]):
         return here
@@ -138,7 +138,7 @@ def _said(shown: RealView) -> str:
     if kind is None:
         return f"{t('trained_heads.real_unnamed', **facts)} {here}"
     score = found.fresh.table[layer, head, found.fresh.kinds.index(kind)]
-    facts |= {"look": t(f"real_sentences.look_{kind}"), "share": share(float(score))}
+    facts |= {"look": t(f"examples.look_{kind}"), "share": share(float(score))}
     return f"{t('trained_heads.real_named', **facts)} {here}"
 
 
@@ -147,7 +147,7 @@ def _ways(shown: RealView) -> None:
     layer, head = shown.head
     values = {"text": state.settings()["text"], "layer": layer, "map_head": head}
     values |= {"map_query": shown.maps.query, "map_key": shown.maps.key}
-    if not real_model.reads():
+    if not AS_TRAINED.reads():
         values["source"] = shown.loaded.location
     with st.container(horizontal=True, gap="small"):
         for page in WAYS:

@@ -22,7 +22,8 @@ from mla_engine.language_model.cuts import (
 from mla_engine.language_model.heads import HeadScores, Places, binding, deciding, head_scores
 from mla_engine.language_model.questions import Questions, Uncut, right, uncut, without
 from mla_engine.language_model.texts import TASKS, Text
-from ui.engine import queue, shared_cache, trained
+from ui.engine import queue, shared_cache
+from ui.sources import trained
 
 FOLDER = trained.FOLDER
 VARIANTS = ("mla", "mla_nope", "mha", "gqa", "mqa")

@@ -44,7 +44,7 @@ def draw(here: View) -> None:
 
 def _box(here: View, name: str) -> None:
     """Draw the box of one matrix: the last good one stays while an entry cannot be read."""
-    key, good = f"we_{name}:{here.language}", here.boxes[name]
+    key, good = f"we_{name}", here.boxes[name]
     original = worked_example.format_matrix(worked_example.default(name))
     shown = good.typed if isinstance(good, state.Kept) else good or original
     st.session_state[key] = shown

@@ -15,9 +15,10 @@ from torch import Tensor
 from mla_engine import figures
 from mla_engine.language_model.heads import HeadScores
 from mla_engine.language_model.text_heads import scores
-from ui.engine import layers, queue, real_layer, shared_cache, whole_model
-from ui.engine.real_layer import RealLayer
+from ui.engine import queue, shared_cache
+from ui.engine.device import DEVICE
 from ui.parts.pieces import blocks
+from ui.sources import Checkpoint, checkpoint, whole
 
 Part = tuple[HeadScores, np.ndarray, np.ndarray]  # of one layer: scores, small maps, cells
 
@@ -61,41 +62,41 @@ class Found:
         return self.here.table[..., self.here.kinds.index(kind)].numpy()
 
 
-def joined(first: RealLayer, every: Sequence[Part]) -> Found:
+def joined(first: Checkpoint, every: Sequence[Part]) -> Found:
     """Return what the heads of the first layers do, from what was read of each."""
     fresh = None
-    if own := whole_model.held(real_layer.place(first).folder):
-        fresh = whole_model.fresh_scores(own)
+    if own := whole.held(checkpoint.place(first).folder):
+        fresh = whole.fresh_scores(own)
     scored, maps, cells = zip(*every, strict=True)
     here = replace(scored[0], table=torch.cat([one.table for one in scored]))
-    tokens = len(real_layer.inputs(first).tokens)
+    tokens = len(checkpoint.inputs(first).tokens)
     return Found(np.stack(maps), here, fresh, tokens, np.stack(cells))
 
 
-def parts(first: RealLayer, n_layers: int) -> Iterator[tuple[Part, float]]:
+def parts(first: Checkpoint, n_layers: int) -> Iterator[tuple[Part, float]]:
     """Yield layer after layer, with the share that is done; each is kept.
 
     Raises:
-        CheckpointError, MemoryBudgetError, FullError: as `real_layer.inputs`.
+        CheckpointError, MemoryBudgetError, FullError: as `checkpoint.inputs`.
     """
-    inputs = real_layer.inputs_of_layers(first, n_layers)
+    inputs = checkpoint.inputs_of_layers(first, n_layers)
     for layer in range(n_layers):
         one = replace(first, layer=layer)
         yield _scored(one, inputs[layer], n_layers), (layer + 1) / n_layers
 
 
 @shared_cache.cached(key=lambda loaded, _, n_layers: (loaded, n_layers))
-def _scored(loaded: RealLayer, h: Tensor, n_layers: int) -> Part:
+def _scored(loaded: Checkpoint, h: Tensor, n_layers: int) -> Part:
     """Return what one layer's heads do on the text.
 
     They are computed some heads at a time.
     """
-    config, maps = real_layer.plan(loaded).config, []
+    config, maps = checkpoint.plan(loaded).config, []
     for heads in blocks(config, h.shape[1]):
-        layer = layers.real(config, loaded, heads, torch.float32)
+        layer = loaded.attention(config, heads, torch.float32)
         with queue.turn(), torch.inference_mode():
-            maps.append(layer(h.to(layers.DEVICE)).attention.cpu())
-    ids = torch.tensor(real_layer.inputs(replace(loaded, layer=0)).ids)
+            maps.append(layer(h.to(DEVICE)).attention.cpu())
+    ids = torch.tensor(checkpoint.inputs(replace(loaded, layer=0)).ids)
     every = torch.cat(maps, dim=1)
     small = figures.small_maps(every[0].numpy(), n_layers * config.n_heads)
     return scores(ids[None], [every]), small, _strongest(every[0].numpy())

@@ -29,7 +29,7 @@ Head = tuple[int, int]  # layer and number
 
 
 def _kind(kind: str) -> str:
-    return t("atlas.kind_all" if kind == ALL else f"real_sentences.example_{kind}")
+    return t("atlas.kind_all" if kind == ALL else f"examples.example_{kind}")
 
 
 SETTINGS = {
@@ -140,7 +140,7 @@ def _legend(found: Found, kind: str) -> list[str]:
 
 def _entry(name: str, n: int) -> str:
     """Return a kind of look, and the number of heads that are named after it."""
-    return t("atlas.entry", look=t(f"real_sentences.look_{name}"), n=count(n))
+    return t("atlas.entry", look=t(f"examples.look_{name}"), n=count(n))
 
 
 def _names(found: Found, kind: str) -> str:
@@ -158,8 +158,8 @@ def _hover(found: Found, one: Head) -> str:
     """Return a head's numbers, its name, and what it gives most to on this text."""
     name, row = found.names[one[0]][one[1]], found.here.table[one].tolist()
     best = max(range(len(row)), key=row.__getitem__)
-    look = t(f"real_sentences.look_{found.here.kinds[best]}")
-    called = t(f"real_sentences.look_{name}") if name else t("atlas.no_name")
+    look = t(f"examples.look_{found.here.kinds[best]}")
+    called = t(f"examples.look_{name}") if name else t("atlas.no_name")
     facts = {"head": head_name(*one), "name": called, "look": look, "share": share(row[best])}
     return t("atlas.hover", **facts)
 
@@ -173,7 +173,7 @@ def _said(found: Found, kind: str) -> str:
     table = found.table(kind)
     best = sorted(np.ndindex(*found.shape), key=lambda one: -table[one])[:PRINTED]
     facts["best"] = listed(f"{head_name(*one)} ({share(float(table[one]))})" for one in best)
-    facts |= {"look": t(f"real_sentences.look_{kind}"), "many": count(len(found.named(kind)))}
+    facts |= {"look": t(f"examples.look_{kind}"), "many": count(len(found.named(kind)))}
     facts["even"] = share(float(found.here.even[found.here.kinds.index(kind)]))
     return t(f"atlas.said_{source}_kind", **facts)
 
@@ -185,7 +185,7 @@ def _rows(found: Found) -> "pd.DataFrame":
     columns = {t("atlas.layer"): layer, t("atlas.head"): head}
     columns[t("atlas.name")] = [name or "" for row in found.names for name in row]
     for place, kind in enumerate(found.here.kinds):
-        look = t(f"real_sentences.look_{kind}")
+        look = t(f"examples.look_{kind}")
         columns[look] = found.here.table[..., place].flatten().numpy()
         if found.fresh and kind in found.fresh.kinds:
             fresh = found.fresh.table[..., found.fresh.kinds.index(kind)].flatten().numpy()

@@ -8,20 +8,19 @@ from types import SimpleNamespace
 import streamlit as st
 
 from mla_engine import budget
-from ui.engine import real_layer, whole_model
-from ui.engine.real_layer import RealLayer
 from ui.parts import prose
 from ui.parts.atlas.found import Found, joined, parts
 from ui.parts.atlas.picture import NAME, open_head
 from ui.parts.pieces import reach, with_bar
 from ui.settings import state
+from ui.sources import Checkpoint, checkpoint, whole
 from ui.words.numbers import count, size
 from ui.words.text import t
 
 WITH_MAPS = {"grouped"}, {"latent"}  # all of whose layers look at every token before
 
 
-def all_heads(loaded: RealLayer, s: SimpleNamespace) -> Found | None:
+def all_heads(loaded: Checkpoint, s: SimpleNamespace) -> Found | None:
     """Return what all heads of a model do on the text; None where a sentence said why not.
 
     A model that is not the app's own is read layer by layer, when that is asked for.
@@ -31,9 +30,9 @@ def all_heads(loaded: RealLayer, s: SimpleNamespace) -> Found | None:
         s: the settings of Real models, as a page hands them in, by their short names.
 
     Raises:
-        CheckpointError, MemoryBudgetError, FullError: as `real_layer.inputs`.
+        CheckpointError, MemoryBudgetError, FullError: as `checkpoint.inputs`.
     """
-    plan = real_layer.plan(loaded)
+    plan = checkpoint.plan(loaded)
     if set(plan.mechanisms) not in WITH_MAPS or plan.config.sinks:
         prose.note(t("atlas.mixed"))
         return None
@@ -44,7 +43,7 @@ def all_heads(loaded: RealLayer, s: SimpleNamespace) -> Found | None:
     if within.next_bytes is not None:
         sizes = {"needed": size(within.next_bytes), "limit": size(limit)}
         prose.note(t("pieces.left", first=count(within.layers), **sizes))
-    if not (whole_model.held(real_layer.place(first).folder) or s.layers):
+    if not (whole.held(checkpoint.place(first).folder) or s.layers):
         prose.note(t("pieces.read", size=size(within.read_bytes)))
         begin = partial(state.change, real_layers=True)
         st.button(t("atlas.begin"), on_click=begin, icon=":material/grid_on:")
@@ -57,13 +56,13 @@ def all_heads(loaded: RealLayer, s: SimpleNamespace) -> Found | None:
     return found
 
 
-def drawn(loaded: RealLayer) -> Found:
+def drawn(loaded: Checkpoint) -> Found:
     """Return what the picture is drawn of, without drawing: for what a press asks."""
     first = replace(loaded, layer=0, activations="")
     n_layers = reach(first, budget.limit_bytes()).layers
     return joined(first, [part for part, _ in parts(first, n_layers)])
 
 
-def clicks(loaded: RealLayer, s: SimpleNamespace) -> dict[str, Callable[[dict], None]]:
+def clicks(loaded: Checkpoint, s: SimpleNamespace) -> dict[str, Callable[[dict], None]]:
     """Return what takes a click on the picture as it is drawn with these settings."""
     return {NAME: lambda cell: open_head(drawn(loaded), s, cell)}

@@ -54,7 +54,7 @@ def large(maps: Maps) -> None:
 
 
 def _fitting(maps: Maps) -> int:
-    trained = maps.model.trained is not None
+    trained = maps.model.is_trained
     return fitting(maps.run.words, LOW, LARGE) if trained else LARGE
 
 

@@ -7,15 +7,15 @@ import streamlit as st
 
 from mla_engine import figures
 from mla_engine.studies.words import MAX_CHARACTERS, MAX_WORDS, TextError
-from ui.engine import real_layer
-from ui.engine.model import present
-from ui.parts import trained_layer
+from ui.parts import reader
 from ui.parts.control import control
 from ui.parts.maps.charts import LARGE, PANEL
 from ui.parts.maps.view import Maps, short
 from ui.settings import state
 from ui.settings.parsers import sentence
 from ui.settings.visit import visit
+from ui.sources import checkpoint
+from ui.sources.model import present
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -32,10 +32,10 @@ def text_controls(
         then: runs after another text or another number of words.
         longer: numbers of words beyond those whose maps are run whole.
     """
-    if real_layer.chosen():  # its text stands beside the model
+    if checkpoint.chosen():  # its text stands beside the model
         return
-    if present().trained is not None:
-        trained_layer.sentence(then=then)
+    if present().is_trained:
+        reader.sentence(then=then)
         return
     _text(s, then)
     control("map_generated", options=[*TOKEN_LADDER, *longer], write=_generated, then=then)

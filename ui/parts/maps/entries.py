@@ -11,13 +11,13 @@ import torch
 
 from mla_engine import figures
 from mla_engine.pooled.reading import pooled_from
-from ui.engine.layers import to_numpy
 from ui.parts import charts, prose
 from ui.parts.charts import map_words, named
 from ui.parts.maps.charts import LARGE, PANEL
 from ui.parts.maps.columns import entries
 from ui.parts.maps.view import Maps
 from ui.parts.maps.words import block_facts, pooled_facts
+from ui.sources.layers import to_numpy
 from ui.words.numbers import count, share
 from ui.words.text import listed, t
 
@@ -27,7 +27,7 @@ MOST_MARKED = 128  # words and entries: beyond them dots would hide the cells
 
 def draw(maps: Maps) -> None:
     """Draw the gates, and beside these the index scores where an indexer chooses."""
-    facts, mark = _facts(maps), prose.weights_mark(maps.run.origin)
+    facts, mark = _facts(maps), prose.weights_mark(maps.run.source)
     chooses = "index_E" in maps.run.tensors
     left, right = st.columns(2, gap="large") if chooses else (st.container(), None)
     with left:

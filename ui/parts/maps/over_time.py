@@ -11,7 +11,6 @@ from mla_engine.delta import forms
 from mla_engine.figures import symbol_html
 from mla_engine.figures.axes import MAX_LABEL_LENGTH, safe
 from ui.engine import shared_cache
-from ui.engine.layers import to_numpy
 from ui.parts import charts, prose
 from ui.parts.charts import map_words, named
 from ui.parts.control import control
@@ -23,6 +22,7 @@ from ui.parts.maps.words import facts as plain
 from ui.parts.maps.words import shown
 from ui.settings import state
 from ui.settings.visit import visit
+from ui.sources.layers import to_numpy
 from ui.words.numbers import count, digits, fixed, number, signed
 from ui.words.text import t
 
@@ -97,7 +97,7 @@ def facts(maps: Maps) -> dict[str, str]:
 
 def say(maps: Maps, key: str) -> str:
     """Return a text of these pictures, marked where its weights are random."""
-    return t(f"maps.state_{key}", **facts(maps)) + prose.weights_mark(maps.run.origin)
+    return t(f"maps.state_{key}", **facts(maps)) + prose.weights_mark(maps.run.source)
 
 
 def weights(maps: Maps) -> None:

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mla_engine.language_model.answers import Answer, answer
-from ui.engine import layers, trained
-from ui.engine.trained_layer import TrainedLayer
 from ui.parts.maps.view import short
+from ui.sources import Trained, layers, trained
 from ui.words.numbers import count, share
 from ui.words.text import safe, t
 
@@ -30,13 +29,13 @@ class Reading:
     follows: str
 
 
-def reading(origin: TrainedLayer, words: Sequence[str], query: int) -> Reading:
+def reading(source: Trained, words: Sequence[str], query: int) -> Reading:
     """Return what the model of a layer expects after the words up to `query`.
 
     Raises:
         ValueError, MemoryBudgetError, FullError: in the engine's words.
     """
-    model = trained.load(origin.code)
+    model = trained.load(source.code)
     trace = trained.run(model, tuple(model.config.tokens(" ".join(words))))
     chances = layers.to_numpy(trace.probabilities()[0, query])
     best = int(chances.argmax())
@@ -73,11 +72,11 @@ def named(words: Sequence[str], place: int) -> str:
     return t(f"maps.{key}", word=word, n=count(which))
 
 
-def beyond(origin: object, words: Sequence[str]) -> str:
+def beyond(source: object, words: Sequence[str]) -> str:
     """Return the note on a sentence longer than those of the training; else nothing."""
-    if not isinstance(origin, TrainedLayer):
+    if not isinstance(source, Trained):
         return ""
-    most = trained.load(origin.code).config.max_context
+    most = trained.load(source.code).config.max_context
     if len(words) <= most:
         return ""
     return t("maps.beyond", words=count(len(words)), most=count(most))

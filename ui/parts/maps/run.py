@@ -13,9 +13,9 @@ from mla_engine.layer import AttentionLayer
 from mla_engine.mechanism import Form
 from mla_engine.ops import softmax
 from mla_engine.trace import Trace
-from ui.engine import layers, queue, shared_cache, work
-from ui.engine.layers import Origin
+from ui.engine import queue, shared_cache
 from ui.parts.maps import axes
+from ui.sources import Source, layers, work
 
 # Weights and scores that two cores draw and multiply in about a second, and the most that a run
 # may take: the caches hold several of them.
@@ -35,14 +35,14 @@ class Run:
         config: the whole layer's configuration.
         form: its name in SYMBOLS.
         words: the tokens.
-        origin: the seed of the weights and of the words' vectors, or a real layer.
+        source: of the weights and of what enters the layer.
         heads: global numbers.
     """
 
     config: AttentionConfig
     form: str
     words: tuple[str, ...]
-    origin: Origin
+    source: Source
     heads: tuple[int, ...]
 
     @property
@@ -98,7 +98,7 @@ class Run:
     @property
     def layer(self) -> AttentionLayer:
         """The layer of these heads."""
-        return layers.layer(self.config, self.origin, self.heads)
+        return layers.layer(self.config, self.source, self.heads)
 
     def matrix(self, code: str, head: int) -> np.ndarray:
         """Return a trace field or a parameter as rows and columns: one batch, this head or KV head.
@@ -185,7 +185,7 @@ def run(
     config: AttentionConfig,
     form: str,
     words: tuple[str, ...],
-    origin: Origin,
+    source: Source,
     heads: tuple[int, ...],
 ) -> Run:
     """Run these heads of a layer, if that was not done yet; arguments as of `Run`.
@@ -193,19 +193,19 @@ def run(
     Raises:
         ValueError, MemoryBudgetError, CostError: in the engine's words.
     """
-    operations = work.drawing(config, heads, origin)
+    operations = work.drawing(config, heads, source)
     work.require(operations + work.running(config, form, len(words), heads), work.FEWER_WORDS)
-    made = Run(config, form, words, origin, heads)
+    made = Run(config, form, words, source, heads)
     _ran(made)
     return made
 
 
 @shared_cache.cached(anywhere=True)
 def _ran(one: Run) -> Result:
-    layers.bring(one.config, one.origin, one.heads)
+    layers.bring(one.config, one.source, one.heads)
     with queue.turn(), torch.inference_mode():
         layer = one.layer
-        h = layers.hidden(one.words, one.origin, one.config.d_model)
+        h = one.source.hidden(one.words, one.config.d_model)
         shared_cache.evict_for(WIDTH * _maps(one.config, len(one.heads)) * len(one.words) ** 2)
         trace = layers.run(layer, h, one.form)
         logits, seen = _columns(_form(one), layer, trace)

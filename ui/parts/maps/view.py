@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 
 from mla_engine.studies.words import generated_words, words_of
-from ui.engine.layers import form_of
-from ui.engine.model import Model, present
 from ui.parts.maps.columns import columns, count_of
 from ui.parts.maps.run import Run, block_of_heads, run
 from ui.settings import state
 from ui.settings.page import Note
+from ui.sources.layers import form_of
+from ui.sources.model import Model, present
 
 WHOLE = 1024  # tokens of a text whose maps are run whole
 CELL = "map_query", "map_key"  # of the settings
@@ -76,7 +76,7 @@ class Maps:
 def words(s: SimpleNamespace) -> tuple[str, ...]:
     """Return the tokens: a real model's, or those of the reader's text, or made-up ones."""
     model = present()
-    if model.layer or model.trained is not None or not (s.generated or s.text):
+    if model.checkpoint or model.is_trained or not (s.generated or s.text):
         return model.words
     return generated_words(min(s.generated, WHOLE)) or words_of(s.text)
 
@@ -129,7 +129,7 @@ def chosen(
     config = model.config()
     wanted = 1 if form_of(config, model.form).read else heads  # of a state, step after step
     block = block_of_heads(config, len(tokens), s.head, wanted)
-    ran = run(config, model.form, tokens, model.origin(config), block)
+    ran = run(config, model.form, tokens, model.source_of(config), block)
     return Maps(model, ran, s.head, s.query, s.key, causal, temperature)
 
 

@@ -36,12 +36,12 @@ def caption(maps: Maps) -> str:
     every = len(maps.run.heads) == maps.run.config.n_heads
     key = "run_all" if every else "run_one" if first == last else "run_some"
     said = t(f"maps.{key}", first=count(first), last=count(last), **facts(maps))
-    return said + prose.weights_mark(maps.run.origin)
+    return said + prose.weights_mark(maps.run.source)
 
 
 def large(maps: Maps) -> str:
     """Return how to read the large map, and the number of the cell framed in it."""
-    return t("maps.large_note", **shown(maps)) + prose.weights_mark(maps.run.origin)
+    return t("maps.large_note", **shown(maps)) + prose.weights_mark(maps.run.source)
 
 
 def sink_under(maps: Maps) -> list[str]:

@@ -11,10 +11,10 @@ from mla_engine import SYMBOLS
 from mla_engine.figures import COLOURS
 from mla_engine.symbols import Symbol
 from ui.engine import shared_cache
-from ui.engine.real_layer import RealLayer
 from ui.parts.maps.run import Run
 from ui.parts.scene.scene import HEAD, Scene
 from ui.parts.scene.tensors import OF_ATTENTION, Tensor, shown
+from ui.sources import Checkpoint
 from ui.words.numbers import amount, count, prefixed_count, times
 from ui.words.text import t, tensor
 
@@ -174,8 +174,8 @@ def cells(made: Run, code: str) -> dict[str, Any]:
     if not whole.size:
         return {"cut": t("scene.no_entry" if made.sinks else "scene.no_block")}
     found = whole[:ROWS, :ROWS] if code == "S" else whole[:ROWS]
-    real = isinstance(made.origin, RealLayer)
-    values = {"shown": len(found), "all": len(whole)} | ({} if real else {"seed": made.origin})
+    real = isinstance(made.source, Checkpoint)
+    values = {"shown": len(found), "all": len(whole)} | ({} if real else {"seed": made.source.seed})
     values |= {"columns": found.shape[1], "of": whole.shape[1]}
     return {
         "cells": [[float(f"{value:.3g}") for value in row] for row in found],

@@ -7,10 +7,10 @@ from functools import cached_property
 from math import ceil
 
 from mla_engine import costs, mechanisms
-from ui.engine import layers
-from ui.engine.model import Config, Model
 from ui.parts.maps.run import Run, run
 from ui.parts.scene.tensors import Tensor, tensors
+from ui.sources import layers
+from ui.sources.model import Config, Model
 
 TOKENS = 8  # the most that are shown
 HEAD = 0  # whose numbers the cards show
@@ -63,8 +63,8 @@ class Scene:
         Raises:
             ValueError, MemoryBudgetError, CostError, FullError: in the engine's words.
         """
-        origin = self.model.origin(self.config)
-        return run(self.config, self.model.form, self.words, origin, (HEAD,))
+        source = self.model.source_of(self.config)
+        return run(self.config, self.model.form, self.words, source, (HEAD,))
 
     @property
     def cached(self) -> float:

@@ -27,7 +27,7 @@ from ui.server.classes import following
 from ui.server.classes.page import page
 from ui.server.classes.watch import BEAT, WAIT, Hub, Watch, call
 from ui.settings.address import LONGEST
-from ui.settings.rooms import PAGES, SETTINGS
+from ui.settings.page import PAGES, SETTINGS
 from ui.settings.server import server
 from ui.settings.shared import LANGUAGES
 

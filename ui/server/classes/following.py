@@ -11,7 +11,7 @@ from starlette.types import Receive, Send
 from ui.classroom.store import ClassError
 from ui.server.classes.drawing import Asked, Drawing
 from ui.server.classes.watch import BEAT, News, Watch
-from ui.settings.rooms import SETTINGS
+from ui.settings.page import SETTINGS
 from ui.settings.shared import CARRIED, LANGUAGES
 
 LONGEST = 4000  # characters of what a page says of itself

@@ -16,9 +16,8 @@ from ui.server.answers import is_page, language
 from ui.server.classes.following import OWN
 from ui.server.plain.answers import is_plain, with_way
 from ui.server.scripts import links
-from ui.settings.page import HOME
+from ui.settings.page import HOME, PAGES
 from ui.settings.parsers import room
-from ui.settings.rooms import PAGES
 from ui.settings.server import server
 from ui.words.text import catalogue
 

@@ -22,8 +22,7 @@ from ui.server.classes.drawing import Asked, draw
 from ui.server.plain.written import written
 from ui.server.scripts import Answer, brings_page, compressed, takes_gzip
 from ui.server.styles import in_language, styled
-from ui.settings.page import HOME
-from ui.settings.rooms import PAGES
+from ui.settings.page import HOME, PAGES
 from ui.settings.shared import TAGS
 from ui.streamlit_internals import ForwardMsg
 from ui.words.text import catalogue

@@ -11,12 +11,12 @@ from kvcount.drawn import drawn
 from kvcount.lazy import LazyModule
 from mla_engine import LatentConfig, costs, figures
 from mla_engine.figures.axes import safe as plotly_text
-from ui.engine import whole_model
 from ui.pages.language_model.bars import height, in_rows
 from ui.pages.language_model.real.view import View, said
 from ui.parts import charts, links, prose
 from ui.settings import state
 from ui.settings.page import Link
+from ui.sources import whole
 from ui.words.numbers import count, share
 from ui.words.text import listed, safe, t
 
@@ -157,7 +157,7 @@ def written(view: View) -> None:
         bar.progress(done / view.more, t("language_model.writing", done=count(done), all=every))
 
     temperature = view.temperature if view.drawn else 0.0
-    found = whole_model.written(view.ids, view.more, temperature, progress=progress)
+    found = whole.written(view.ids, view.more, temperature, progress=progress)
     bar.empty()
     ending.empty()
     own, every = (view.model.config.text(list(ids)) for ids in (view.ids, view.ids + found))

@@ -10,7 +10,7 @@ from ui.pages.language_model.real import charts, picture
 from ui.pages.language_model.real.sentences import EXAMPLES
 from ui.pages.language_model.real.view import View
 from ui.pages.language_model.view import real_view
-from ui.parts import prose, reader, real_layer, real_sentences
+from ui.parts import prose, reader
 from ui.parts.charts import download
 from ui.words.numbers import count
 from ui.words.text import t
@@ -30,9 +30,9 @@ def scene() -> View | None:
         prose.refused(error)
     text, choices = st.columns([6, 4], gap="large")
     with text:
-        real_sentences.text(EXAMPLES, then=controls.at_the_end)
+        reader.text(EXAMPLES, then=controls.at_the_end)
         if shown:
-            real_layer.spelling(shown.words)
+            reader.spelling(shown.words)
             controls.write(shown, text=shown.written())
     with choices:
         reader.choice()

@@ -3,9 +3,9 @@
 Each probability was measured, and a test holds it.
 """
 
-from ui.engine import whole_model
-from ui.parts import real_sentences
-from ui.parts.real_sentences import Example
+from ui.parts import examples
+from ui.parts.examples import Example
+from ui.sources import whole
 
 APPLE = "Alice went to the market and bought a red apple. "
 APPLE += "Then Alice went to the market and bought a green"
@@ -22,4 +22,4 @@ EXAMPLES = {
 
 def opens() -> dict[str, object]:
     """Return what the page opens with; nothing where the model cannot be held whole."""
-    return real_sentences.opens(EXAMPLES) if whole_model.key() else {}
+    return examples.opens(EXAMPLES) if whole.key() else {}

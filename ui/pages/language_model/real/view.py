@@ -12,10 +12,10 @@ from mla_engine.language_model import chosen
 from mla_engine.language_model.lens import Guesses
 from mla_engine.language_model.reading import Reading
 from mla_engine.language_model.real import RealModel
-from ui.engine import whole_model
-from ui.engine.layers import to_numpy
-from ui.engine.whole_model import MOST_TOKENS
 from ui.settings.parsers import MOST_CHARACTERS
+from ui.sources import whole
+from ui.sources.layers import to_numpy
+from ui.sources.whole import MOST_TOKENS
 
 SHOWN = 8  # of the next pieces
 LEFT = 24, 18, 12, 6, 4, 2, 0  # layers that are left after each lane of the picture
@@ -79,7 +79,7 @@ class View:
 
     def guesses(self, rows: range) -> Guesses:
         """Return the likeliest next pieces in each lane of these rows."""
-        return whole_model.guesses(self.ids, self.lanes, tuple(rows), self.temperature)
+        return whole.guesses(self.ids, self.lanes, tuple(rows), self.temperature)
 
     @cached_property
     def followed(self) -> tuple[int, int]:
@@ -92,7 +92,7 @@ class View:
     def ways(self) -> np.ndarray:
         """Their probabilities after each layer [layers + 1, pieces]."""
         given = self.ids, self.path, self.followed, self.temperature
-        return to_numpy(whole_model.shares_after(*given))
+        return to_numpy(whole.shares_after(*given))
 
     @property
     def heads(self) -> np.ndarray:
@@ -107,7 +107,7 @@ class View:
         ids = [*self.ids, int(token)]
         if not self._text(ids).endswith(UNFINISHED):
             return self._text(ids)
-        rest = whole_model.written(tuple(ids), MOST_PARTS)  # until its character is whole
+        rest = whole.written(tuple(ids), MOST_PARTS)  # until its character is whole
         found = (self._text([*ids, *rest[:n]]) for n in range(1, MOST_PARTS + 1))
         return next((one for one in found if not one.endswith(UNFINISHED)), self._text(ids))
 

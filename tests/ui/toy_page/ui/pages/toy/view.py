@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from mla_engine import costs
-from ui.engine import model
-from ui.engine.model import Model
 from ui.settings import state
+from ui.sources import model
+from ui.sources.model import Model
 
 
 @dataclass(frozen=True)

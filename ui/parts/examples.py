@@ -3,18 +3,15 @@
 Each page has five of its own, beside a state of the page that shows something on it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
-import streamlit as st
 import torch
 
 from mla_engine.language_model.text_heads import looks_in, scores
-from ui.engine import real_model
-from ui.parts.control import control
 from ui.settings import state
+from ui.sources.small_model import AS_TRAINED
 from ui.words.numbers import count, share
 from ui.words.text import listed, safe, t
 
@@ -63,37 +60,8 @@ OF_HEADS = {  # of all 270 heads one of the best at its look, by `text_heads.sen
 
 def opens(examples: Examples) -> dict[str, object]:
     """Return what a page opens with: the app's own real model and the first sentence, if any."""
-    source, first = real_model.source(), next(iter(examples.values()))
+    source, first = AS_TRAINED.source(), next(iter(examples.values()))
     return {"source": source} | first.settings if source else {}
-
-
-def text(examples: Examples, then: Callable[[], object]) -> None:
-    """Draw the box of the text that the app's own real model reads, and the examples below it.
-
-    Args:
-        examples: the page's.
-        then: runs after another text was typed.
-    """
-    box(then)
-    buttons(examples)
-
-
-def box(then: Callable[[], object]) -> None:
-    """Draw the box of the text that the app's own real model reads; `then` runs after another."""
-    label, empty = t("real_sentences.text"), t("real_layer.example")
-    control("text", label=label, placeholder=empty, height=80, then=then)
-
-
-def buttons(examples: Examples) -> None:
-    """Draw a button for each sentence, where the app's own real model reads."""
-    if not real_model.reads():
-        return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="examples"):
-        st.markdown(t("sentences.examples"), width="content")
-        for name, example in examples.items():
-            taken = partial(state.change, activations="", **example.settings)
-            label = t(f"real_sentences.example_{name}")
-            st.button(label, key=f"example_{name}", on_click=taken)
 
 
 def told(tokens: Sequence[int], attention: np.ndarray, head: int) -> str:
@@ -114,7 +82,7 @@ def told(tokens: Sequence[int], attention: np.ndarray, head: int) -> str:
     facts = {"head": count(head), "share": share(row[best])}
     facts |= {"even": share(float(found.even[best])), "queries": count(_queries(ids, kind))}
     key = f"head_{kind}" if name else "head_unnamed"
-    return t(f"real_sentences.{key}", look=t(f"real_sentences.look_{kind}"), **facts)
+    return t(f"examples.{key}", look=t(f"examples.look_{kind}"), **facts)
 
 
 def told_of_pairs(
@@ -132,13 +100,13 @@ def told_of_pairs(
     for name, one in examples.items():
         if one.pairs and one.text == text and head.items() <= one.shows.items():
             given = [_of_pair(words, pair, float(attention[pair])) for pair in one.pairs]
-            return t(f"real_sentences.pairs_{name}", head=number, pairs=listed(given))
+            return t(f"examples.pairs_{name}", head=number, pairs=listed(given))
     return ""
 
 
 def _of_pair(words: Sequence[str], pair: tuple[int, int], given: float) -> str:
     query, target = (safe(words[place]) for place in pair)
-    return t("real_sentences.pair", query=query, target=target, share=share(given))
+    return t("examples.pair", query=query, target=target, share=share(given))
 
 
 def _queries(ids: torch.Tensor, kind: str) -> int:

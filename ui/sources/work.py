@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from kvcount.refusals import Phrase, RefusedError
 from mla_engine import costs, mechanisms
 from mla_engine.config import AttentionConfig
-from ui.engine import layers
-from ui.engine.layers import Origin
+from ui.sources import Drawn, Source, layers
 
 MOST = 250 * 10**9  # of a page
 MOST_IN_CHUNKS = 10**12  # of a page that shows how far it has come, and that any widget stops
@@ -40,9 +39,9 @@ def require(operations: int, lower: Phrase, most: int = MOST) -> None:
         raise CostError("work", needed=operations / 1e12, most=most / 1e12, lower=lower)
 
 
-def drawing(config: AttentionConfig, heads: Iterable[int], origin: Origin) -> int:
-    """Return the operations of drawing these heads' weights; a real layer's are not drawn."""
-    if not isinstance(origin, int):
+def drawing(config: AttentionConfig, heads: Iterable[int], source: Source) -> int:
+    """Return the operations of drawing these heads' weights; of another source none are drawn."""
+    if not isinstance(source, Drawn):
         return 0
     return DRAWN * sum(costs.weight_elements(config, heads).values())
 

@@ -1,11 +1,12 @@
-"""A layer of a real checkpoint in the place of seeded weights, as the reader chooses it.
+"""A layer of a checkpoint with a text for it, as the reader chooses it.
 
 Nothing of a stranger's checkpoint is opened here: workers do that, in processes of their own.
 Pages that can show one say so in their `Page`; the others take no notice of the choice.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import streamlit as st
 import torch
@@ -19,14 +20,15 @@ from mla_engine.checkpoints.tokens import check_text
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
 from mla_engine.mechanism import Variant
-from ui.engine import folders, shared_cache, whole_model
+from ui.engine import folders, shared_cache
+from ui.engine.device import DEVICE
 from ui.engine.workers import access, limits
 from ui.engine.workers.access import Place
 from ui.engine.workers.pool import ask
 from ui.settings import state
-from ui.settings.page import ANY_LAYER, Note, Page
-from ui.settings.rooms import PAGES
+from ui.settings.page import ANY_LAYER, PAGES, Note, Page
 from ui.settings.visit import visit
+from ui.sources import whole
 from ui.words.numbers import count, size
 from ui.words.text import listed, safe, t
 
@@ -35,8 +37,10 @@ MOST_ASKED = 8  # layers among which one is looked for that the page shows
 
 
 @dataclass(frozen=True)
-class RealLayer:
-    """One attention layer of a checkpoint and a text: stands where a seed stands otherwise."""
+class Checkpoint:
+    """One attention layer of a checkpoint, and a text."""
+
+    stays_here: ClassVar[bool] = True  # what strangers chose is read by this server alone
 
     location: str  # a repository of the Hub, or a folder on this server
     revision: str
@@ -46,28 +50,51 @@ class RealLayer:
     written: int = 0  # when its folder was, so that nothing is kept of another in its place
 
     @property
-    def weights(self) -> "RealLayer":
+    def weights(self) -> "Checkpoint":
         """This layer without a text: what its weights depend on."""
         return replace(self, text="", activations="")
 
+    def attention(
+        self, config: AttentionConfig, heads: tuple[int, ...] | None, dtype: torch.dtype
+    ) -> AttentionLayer:
+        """Have a worker read the layer: no turn is needed, and none should be held meanwhile.
 
-def chosen() -> RealLayer | None:
+        Its weights may be asked for with another rotation, or without its latent norms.
+
+        Raises:
+            CheckpointError, MemoryBudgetError: as `checkpoints.load_attention`.
+        """
+        made = {"heads": heads, "dtype": dtype, "device": DEVICE}
+        read = _attention(self, **made)
+        if config == read.config:
+            return read
+        kind = mechanisms.of(config).layer
+        wanted = dict(kind(config, heads=heads, device="meta").named_parameters())
+        weights = {name: weight for name, weight in read.named_parameters() if name in wanted}
+        return kind.of_weights(config, weights, **made)
+
+    def hidden(self, words: Sequence[str], _d_model: int) -> torch.Tensor:
+        """Return what enters the layer of so many of its text's tokens, h [1,t,d]."""
+        return inputs(self).h[:, : len(words)].to(DEVICE, torch.float32)
+
+
+def chosen() -> Checkpoint | None:
     """Return the layer that the settings name; None where it could not be read."""
     return None if visit().failed else named()
 
 
-def named() -> RealLayer | None:
+def named() -> Checkpoint | None:
     """Return the layer that the settings name, also where it cannot be read; None for no layer."""
     s, page = state.settings(), visit().page
     source = state.source()
-    if not (source and page.real_layers):
+    if not (source and page.checkpoints):
         return None
-    text = s["text"] or t("real_layer.example")
+    text = s["text"] or t("checkpoint.example")
     written = folders.written(source)
-    return RealLayer(source, s["revision"], s["layer"], text, s["activations"], written)
+    return Checkpoint(source, s["revision"], s["layer"], text, s["activations"], written)
 
 
-def place(loaded: RealLayer) -> Place:
+def place(loaded: Checkpoint) -> Place:
     """Return what is to be read: a folder, or else a repository of the Hub.
 
     Raises:
@@ -80,11 +107,11 @@ def place(loaded: RealLayer) -> Place:
 
 
 @shared_cache.cached(key=lambda where, _: where)
-def _plan(where: RealLayer, _place: Place) -> Plan:
+def _plan(where: Checkpoint, _place: Place) -> Plan:
     return ask("plan", _place, limits.of_looking(), layer=where.layer)
 
 
-def plan(loaded: RealLayer) -> Plan:
+def plan(loaded: Checkpoint) -> Plan:
     """Return what the layer is and how many bytes it takes to read.
 
     Raises:
@@ -94,13 +121,13 @@ def plan(loaded: RealLayer) -> Plan:
 
 
 @shared_cache.cached(key=lambda loaded, _: loaded)
-def _inputs(loaded: RealLayer, _place: Place) -> HiddenStates:
+def _inputs(loaded: Checkpoint, _place: Place) -> HiddenStates:
     file = str(folders.inside(loaded.activations)) if loaded.activations else None
     given = {"text": loaded.text, "layer": loaded.layer, "activations": file}
     return ask("inputs", _place, limits.of_reading(), **given)
 
 
-def inputs(loaded: RealLayer) -> HiddenStates:
+def inputs(loaded: Checkpoint) -> HiddenStates:
     """Return what enters the layer: h [1,t,d] and its tokens by the model's own tokenizer.
 
     Raises:
@@ -108,8 +135,8 @@ def inputs(loaded: RealLayer) -> HiddenStates:
     """
     check_text(loaded.text)
     where, first = place(loaded), replace(loaded, layer=0)
-    if (own := whole_model.held(where.folder)) and not loaded.activations:
-        return whole_model.inputs(own, loaded.text, loaded.layer)
+    if (own := whole.held(where.folder)) and not loaded.activations:
+        return whole.inputs(own, loaded.text, loaded.layer)
     every = None
     if loaded.layer and not loaded.activations:
         every = inputs_of_layers.peek(first, plan(first).n_layers)
@@ -118,25 +145,20 @@ def inputs(loaded: RealLayer) -> HiddenStates:
     return replace(_inputs(first, where), h=every[loaded.layer], origin="prefix")
 
 
-def attention(
-    loaded: RealLayer,
+def _attention(
+    loaded: Checkpoint,
     heads: tuple[int, ...] | None,
     dtype: torch.dtype,
     device: torch.device | str,
 ) -> AttentionLayer:
-    """Return the layer with its weights, or these heads of it.
-
-    Raises:
-        CheckpointError, MemoryBudgetError: as `checkpoints.load_attention`.
-    """
-    if own := whole_model.held(place(loaded).folder):
-        return whole_model.attention(own, loaded.layer, heads, dtype, device)
+    if own := whole.held(place(loaded).folder):
+        return whole.attention(own, loaded.layer, heads, dtype, device)
     given = {"layer": loaded.layer, "heads": heads, "dtype": str(dtype).removeprefix("torch.")}
     config, weights = ask("attention", place(loaded), limits.of_reading(), **given)
     return mechanisms.of(config).layer.of_weights(config, weights, heads, dtype, device)
 
 
-def needed(loaded: RealLayer) -> HiddenBytes:
+def needed(loaded: Checkpoint) -> HiddenBytes:
     """Return what `inputs` of this layer and text reads and holds, known from headers.
 
     Raises:
@@ -148,7 +170,7 @@ def needed(loaded: RealLayer) -> HiddenBytes:
 
 
 @shared_cache.cached
-def inputs_of_layers(loaded: RealLayer, n_layers: int) -> Mapping[int, torch.Tensor]:
+def inputs_of_layers(loaded: Checkpoint, n_layers: int) -> Mapping[int, torch.Tensor]:
     """Return what enters each of the first layers, h [1,t,d], by one run of the model's beginning.
 
     Once all layers of a text were read, `inputs` takes each from here.
@@ -157,8 +179,8 @@ def inputs_of_layers(loaded: RealLayer, n_layers: int) -> Mapping[int, torch.Ten
         CheckpointError, MemoryBudgetError: as `inputs`.
     """
     check_text(loaded.text)
-    if own := whole_model.held(place(loaded).folder):
-        return whole_model.inputs_of_layers(own, loaded.text, n_layers)
+    if own := whole.held(place(loaded).folder):
+        return whole.inputs_of_layers(own, loaded.text, n_layers)
     given = {"text": loaded.text, "n_layers": n_layers}
     return ask("inputs_of_layers", place(loaded), limits.of_reading(), **given)
 
@@ -183,27 +205,27 @@ def prepare() -> list[Note]:
     return notes
 
 
-def _check(loaded: RealLayer) -> None:
+def _check(loaded: Checkpoint) -> None:
     """Raise ValueError where this page cannot show the layer or the text."""
-    if visit().page.real_layers not in (ANY_LAYER, mechanisms.of(plan(loaded).config).key):
-        raise ValueError(t("real_layer.no_latent"))
+    if visit().page.checkpoints not in (ANY_LAYER, mechanisms.of(plan(loaded).config).key):
+        raise ValueError(t("checkpoint.no_latent"))
     if (given := len(inputs(loaded).tokens)) > MOST_TOKENS:
-        raise ValueError(t("real_layer.too_many", given=count(given), most=count(MOST_TOKENS)))
+        raise ValueError(t("checkpoint.too_many", given=count(given), most=count(MOST_TOKENS)))
 
 
-def _fetch(loaded: RealLayer) -> None:
+def _fetch(loaded: Checkpoint) -> None:
     """Read what a run will need, with progress; a change of any widget stops it in between."""
     origin = place(loaded)
     if not origin.folder:
         _download(loaded, origin)
-    with st.spinner(t("real_layer.preparing", layer=loaded.layer), show_time=True):
+    with st.spinner(t("checkpoint.preparing", layer=loaded.layer), show_time=True):
         inputs(loaded)
 
 
 @shared_cache.cached(key=lambda loaded, _: loaded)
-def _download(loaded: RealLayer, origin: Place) -> None:
+def _download(loaded: Checkpoint, origin: Place) -> None:
     """Bring the layer's bytes to this server, unless they came lately."""
-    told = t("real_layer.reading", size=size(plan(loaded).n_bytes), name=safe(loaded.location))
+    told = t("checkpoint.reading", size=size(plan(loaded).n_bytes), name=safe(loaded.location))
     bar = st.progress(0.0, told)
 
     def progress(done: int, total: int) -> None:
@@ -214,7 +236,7 @@ def _download(loaded: RealLayer, origin: Place) -> None:
     bar.empty()
 
 
-def _require_shown(loaded: RealLayer) -> None:
+def _require_shown(loaded: Checkpoint) -> None:
     """Refuse a layer that this page does not show.
 
     Raises:
@@ -260,10 +282,10 @@ def _pages_of(config: AttentionConfig) -> list[str]:
     """Return the names of the pages that show a real layer of this kind."""
     places = ANY_LAYER, mechanisms.of(config).key
     shown = (page for page in PAGES.values() if _shows(page, config))
-    return [t(f"{page.name}.link") for page in shown if page.real_layers in places]
+    return [t(f"{page.name}.link") for page in shown if page.checkpoints in places]
 
 
-def _other_layer(loaded: RealLayer) -> int | None:
+def _other_layer(loaded: Checkpoint) -> int | None:
     """Return a layer of the model that this page shows: the next one, or else the first."""
     found, page = plan(loaded).mechanisms, visit().page
     layers = [*range(loaded.layer, len(found)), *range(loaded.layer)]
@@ -272,18 +294,18 @@ def _other_layer(loaded: RealLayer) -> int | None:
     return next((one for one, config in configs if _shows(page, config)), None)
 
 
-def name(loaded: RealLayer) -> str:
+def name(loaded: Checkpoint) -> str:
     """Return the checkpoint and its layer in a few words, safe as Markdown."""
     key = "name_random" if plan(loaded).is_random else "name"
-    return t(f"real_layer.{key}", model=safe(loaded.location), layer=loaded.layer)
+    return t(f"checkpoint.{key}", model=safe(loaded.location), layer=loaded.layer)
 
 
-def own_name(loaded: RealLayer) -> str:
+def own_name(loaded: Checkpoint) -> str:
     """Return the checkpoint's own name as plain text; a long one is cut."""
     name = drawn(loaded.location.rstrip("/").rsplit("/", 1)[-1])
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
-def title(loaded: RealLayer) -> str:
+def title(loaded: Checkpoint) -> str:
     """Return the checkpoint's own name, safe as Markdown."""
     return safe(own_name(loaded))

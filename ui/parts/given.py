@@ -11,11 +11,11 @@ from kvcount.files.folder import CONFIG
 from kvcount.logs.engine_log import parse
 from kvcount.sources import Found
 from mla_engine import PRESETS
-from ui.engine import model, own_model
 from ui.parts import prose
 from ui.parts.control import control
 from ui.settings.parsers import is_own, preset_of
 from ui.settings.server import server
+from ui.sources import given, model
 from ui.words.numbers import count
 from ui.words.text import safe, t
 
@@ -34,15 +34,15 @@ def draw(preset: str) -> None:
         st.caption(_shown(preset))
     if server().recorded:
         return
-    with st.expander(t("own_model.title")):
-        form("own_model", {t("own_model.take"): model.take})
+    with st.expander(t("given.title")):
+        form("own_model", {t("given.take"): model.take})
 
 
 def _shown(preset: str) -> str:
     """Say which layer of the model stands for it, and whose its weights are."""
     found = preset_of(preset)
     numbers = {"layer": count(found.layer), "layers": count(found.n_layers)}
-    return t("own_model.shown", name=safe(found.name), **numbers)
+    return t("given.shown", name=safe(found.name), **numbers)
 
 
 def form(key: str, takers: Mapping[str, Take]) -> None:
@@ -53,10 +53,10 @@ def form(key: str, takers: Mapping[str, Take]) -> None:
         takers: a button each, by its label: what takes the model that is given.
     """
     with st.form(key, border=False):
-        name = st.text_input(t("own_model.name"), key=f"{key}:name", placeholder=EXAMPLE)
-        file = upload(t("own_model.file"), f"{key}:file")
-        text = paste(f"{key}:text", t("own_model.text"))
-        st.caption(t("own_model.what"))
+        name = st.text_input(t("given.name"), key=f"{key}:name", placeholder=EXAMPLE)
+        file = upload(t("given.file"), f"{key}:file")
+        text = paste(f"{key}:text", t("given.text"))
+        st.caption(t("given.what"))
         said = st.container()  # above the buttons, where the reader looks
         with st.container(horizontal=True):
             pressed = [take for label, take in takers.items() if st.form_submit_button(label)]
@@ -86,11 +86,11 @@ def buttons(name: str, data: bytes, takers: Mapping[str, Take]) -> None:
 def _give(name: str, data: bytes, take: Take) -> None:
     """Hand the model over to be shown; one that cannot be shown changes nothing."""
     if not (name or data):
-        st.error(t("own_model.nothing"))
+        st.error(t("given.nothing"))
         return
     try:
-        with st.spinner(t("own_model.reading")):
-            key = own_model.key_of(name, data)
+        with st.spinner(t("given.reading")):
+            key = given.key_of(name, data)
     except ValueError as error:
         prose.refused(error)
         return
@@ -112,9 +112,9 @@ def ask(name: str, pasted: str, *, text: bool = True) -> None:
         return
     label, hint = t("counted_model.name"), t("counted_model.hint")
     control(name, widget="text_input", label=label, placeholder=COUNTED, help=hint)
-    upload(t("own_model.file"), _file(pasted))
+    upload(t("given.file"), _file(pasted))
     if text:
-        paste(pasted, t("own_model.text"))
+        paste(pasted, t("given.text"))
 
 
 def paste(key: str, label: str, most: int = MOST_LETTERS, **said: str) -> str:
@@ -178,8 +178,8 @@ def counted(name: str, pasted: str, *, weighed: bool = False, logs: bool = False
         RefusedError: nothing of that name, or what is not counted, with the reason.
     """
     if config := given_config(pasted, logs=logs):
-        return own_model.counted_file(config)
-    named = own_model.weighed if weighed else own_model.counted
+        return given.counted_file(config)
+    named = given.weighed if weighed else given.counted
     return named(name) if name else None
 
 

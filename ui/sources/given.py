@@ -15,14 +15,14 @@ from mla_engine import PRESETS, mechanisms
 from mla_engine.checkpoints.own_preset import preset_of_config
 from mla_engine.config import AttentionConfig
 from mla_engine.given_preset import given_preset, plain
-from ui.engine import folders, real_layer, shared_cache
-from ui.engine.model import Model, built
-from ui.engine.real_layer import RealLayer
+from ui.engine import folders, shared_cache
 from ui.engine.workers import limits
 from ui.engine.workers.access import Place
 from ui.engine.workers.pool import ask
 from ui.settings.parsers import OF_PRESETS, check_shown, has_preset, preset_of
 from ui.settings.sizes import SMALL_VARIANT, sizes_of, variant_of
+from ui.sources import Checkpoint, checkpoint
+from ui.sources.model import Model, built
 
 NAMED = "_name_or_path"  # where transformers writes what a config.json was loaded from
 
@@ -56,8 +56,8 @@ def weighed(name: str) -> Found:
     Raises:
         RefusedError: as `counted`, or a file of weights that is damaged.
     """
-    found, where = counted(name), RealLayer(name, "", 0)
-    if named(name) or (place := real_layer.place(where)).folder is None:
+    found, where = counted(name), Checkpoint(name, "", 0)
+    if named(name) or (place := checkpoint.place(where)).folder is None:
         return found
     return found.with_stored(_weights(name.strip(), place))
 
@@ -81,7 +81,7 @@ def config_of(name: str) -> dict:
     name = name.strip()
     if not (REPOSITORY.fullmatch(name) or folders.is_meant(name)):
         raise no_source(name)
-    return _config(name, real_layer.place(RealLayer(name, "", 0)))
+    return _config(name, checkpoint.place(Checkpoint(name, "", 0)))
 
 
 def key_of(name: str, data: bytes) -> str:

@@ -1,6 +1,6 @@
 """A page is a folder and a storyboard: put into a copy of the project, the whole app knows it.
 
-A room that cannot be opened is refused when the app starts, with its file and the name.
+A page that cannot be opened is refused when the app starts, with its file and the name.
 """
 
 import json
@@ -14,7 +14,7 @@ import pytest
 
 from mla_engine import PRESETS, costs
 from tests import patience
-from ui.frame.rooms import PAGES
+from ui.frame.pages import PAGES
 from ui.settings.page import joined
 from ui.settings.parsers import Setting, whole
 
@@ -32,7 +32,7 @@ def copy_with_toy(tree: Path) -> Path:
     for name in LINKED:
         (tree / name).symlink_to(ROOT / name)
     shutil.copy(ROOT / "app.py", tree)
-    return shutil.copytree(HERE / "toy_room", tree, dirs_exist_ok=True)
+    return shutil.copytree(HERE / "toy_page", tree, dirs_exist_ok=True)
 
 
 def told(script: str, folder: Path, *arguments: str) -> object:
@@ -49,7 +49,7 @@ def told(script: str, folder: Path, *arguments: str) -> object:
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict:
     """Return what the app knows of the toy page."""
-    tree = copy_with_toy(tmp_path_factory.mktemp("rooms") / "project")
+    tree = copy_with_toy(tmp_path_factory.mktemp("pages") / "project")
     return told("toy_visit.py", tree, str(patience.SECONDS))
 
 
@@ -70,7 +70,7 @@ def test_a_link_restores_it_and_a_button_resets_it(seen):
     found = seen["settings"]
     assert found["statement"] == statement(7)
     assert found["url"] == {"toy_tokens": "7", "n_heads": "8"}
-    assert {"toy_tokens:en", "n_heads:en"} <= set(found["sliders"])
+    assert {"toy_tokens", "n_heads"} <= set(found["sliders"])
     assert found["moved"] == {"toy_tokens": "5", "n_heads": "8"}
     assert found["reset"] == [{}, statement(3)]
     assert "“70” in the link is not possible; 9 is used" in found["mended"]
@@ -112,7 +112,7 @@ BAD = {  # what is wrong -> file, what becomes what there (nothing: the file goe
         f"{ROOM}: the page is called 'toys', not as its folder",
     ),
     "no storyboard": (STORYBOARD, None, f"{STORYBOARD}: the storyboard of 'toy' is missing"),
-    "another room's setting": (
+    "another page's setting": (
         ROOM, ('"toy_tokens": S', '"kv_left": S'),
         f"{ROOM}: setting 'kv_left' belongs to ui/pages/kv_cache/__init__.py",
     ),
@@ -120,7 +120,7 @@ BAD = {  # what is wrong -> file, what becomes what there (nothing: the file goe
         ROOM, ('"toy_tokens": S', '"seed": S'),
         f"{ROOM}: setting 'seed' belongs to the shared settings",
     ),
-    "another room's order": (
+    "another page's order": (
         ROOM, ("order=4", "order=3"), f"{ROOM}: order 3 of 'check' is that of notation",
     ),
     "an unknown group": (
@@ -170,11 +170,11 @@ def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("wrong", BAD)
-def test_a_bad_room_is_refused_at_start(refusals, wrong):
+def test_a_bad_page_is_refused_at_start(refusals, wrong):
     assert refusals[wrong] == BAD[wrong][2]
 
 
-def test_the_good_room_is_not_refused(refusals):
+def test_the_good_page_is_not_refused(refusals):
     assert refusals["nothing"] == ""
 
 

@@ -1,4 +1,4 @@
-"""From the shared settings to a configuration of the engine, and from a preset to settings."""
+"""The model of the shared settings: its sizes, its source, and what a preset sets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,16 +7,13 @@ from functools import cached_property
 from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.studies.words import words_of
-from ui.engine import real_layer, trained_layer
-from ui.engine.layers import Origin
-from ui.engine.real_layer import RealLayer
 from ui.settings import state
-from ui.settings.page import Note
+from ui.settings.page import SETTINGS, Note
 from ui.settings.parsers import SMALL, TRAINED, preset_of
-from ui.settings.rooms import SETTINGS
 from ui.settings.shared import SIZES
 from ui.settings.sizes import SMALL_CONFIG, SMALL_VARIANT, divisors, published, sizes_of, variant_of
 from ui.settings.visit import once_per_run, visit
+from ui.sources import Checkpoint, Drawn, Source, Trained, checkpoint, trained
 from ui.words.text import t
 
 Config = AttentionConfig
@@ -41,31 +38,39 @@ class Model:
     """The model of the shared settings: sizes, a variant, and whose weights.
 
     Args:
-        layer: the real layer that stands in for sizes and seed, if one does.
+        source: of its own configuration; of others a seed's weights stand there.
         preset: the published model that the sizes began with, SMALL, or TRAINED where a layer of
             our trained models stands in; SMALL where there is none of the variant that is set.
         base: its configuration, with rotation, norms and scales.
         sizes: those in force, by the names of their settings.
         wanted: the variant that is set.
-        seed: of the weights, where they are drawn.
-        trained: the layer of the trained models, None where they do not stand in.
+        drawn: the weights of the seed that is set.
     """
 
-    layer: RealLayer | None
+    source: Source
     preset: str
     base: Config
     sizes: Mapping[str, int]
     wanted: str
-    seed: int
-    trained: int | None = None
+    drawn: Drawn
+
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        """The layer of a checkpoint that stands in for sizes and seed, if one does."""
+        return self.source if isinstance(self.source, Checkpoint) else None
+
+    @property
+    def is_trained(self) -> bool:
+        """True where a layer of the trained models stands in for them."""
+        return isinstance(self.source, Trained)
 
     @cached_property
     def variants(self) -> tuple[str, ...]:
         """The variants that can be shown."""
-        if self.trained is not None:
-            every, never = visit().page.variants, trained_layer.never
+        if self.is_trained:
+            every, never = visit().page.variants, trained.never
             return tuple(v for v in every if never(v) or self._has_trained(v))
-        if not self.layer:
+        if not self.checkpoint:
             return visit().page.variants
         mechanism = mechanisms.of(self.base)
         kind = mechanism.kind(self.base)
@@ -106,36 +111,38 @@ class Model:
 
     def _beside(self, variant: str) -> Config | None:
         """The model's own attention of this kind beside the first, at its own sizes."""
-        if self.layer or self.trained is not None or self.preset == SMALL:
+        if not isinstance(self.source, Drawn) or self.preset == SMALL:
             return None
         return preset_of(self.preset).beside_of(mechanisms.variants()[variant].kind)
 
     def _has_trained(self, variant: str) -> bool:
-        return not isinstance(self.origin(self.config(variant)), int)
+        return not isinstance(self.source_of(self.config(variant)), Drawn)
 
-    def origin(self, config: Config) -> Origin:
-        """Whose the weights are: a trained or real layer's that is of this kind, or the seed's.
+    def source_of(self, config: Config) -> Source:
+        """Return whose the weights are: the model's own source if it has this kind, or the seed.
 
         The rotation and the latent norms may differ: they change no shape but the norms' own.
         """
-        if self.trained is not None:
-            return trained_layer.of(config, self.trained, FREE) or self.seed
-        if not self.layer or type(config) is not type(self.base):
-            return self.seed
+        if isinstance(self.source, Trained):
+            return trained.of(config, self.source.layer, FREE) or self.drawn
+        if not self.checkpoint or type(config) is not type(self.base):
+            return self.drawn
         free = {name: vars(self.base)[name] for name in FREE if name in vars(config)}
-        return self.layer if replace(config, **free) == self.base else self.seed
+        return self.source if replace(config, **free) == self.base else self.drawn
 
     @property
     def words(self) -> tuple[str, ...]:
         """The tokens where a page has no text of its own: a model's, or our example."""
-        if self.trained is not None:
-            return trained_layer.words()
-        return real_layer.inputs(self.layer).tokens if self.layer else words_of(t("maps.example"))
+        if self.is_trained:
+            return trained.sentence()
+        if self.checkpoint:
+            return checkpoint.inputs(self.checkpoint).tokens
+        return words_of(t("maps.example"))
 
     @property
     def changed(self) -> list[str]:
         """The sizes that differ from the preset's."""
-        if self.trained is not None:
+        if self.is_trained:
             return []
         own = sizes_of(self.preset)
         return [n for n in SIZES if n != "n_kv_heads" and self.sizes[n] != own[n]]
@@ -143,7 +150,7 @@ class Model:
     @property
     def name(self) -> str:
         """The model's name as plain text: a real model's own, or the preset's."""
-        return real_layer.own_name(self.layer) if self.layer else preset_name(self.preset)
+        return checkpoint.own_name(self.source) if self.checkpoint else preset_name(self.preset)
 
 
 def built(base: Config, sizes: Mapping[str, int], variant: str) -> Config:
@@ -166,17 +173,19 @@ def present() -> Model:
 
 @once_per_run
 def _present(_page: str, *_settings: tuple[str, object]) -> Model:
-    s, layer = state.settings(), real_layer.chosen()
-    chosen, trained = (s["variant"], s["seed"]), None if layer else trained_layer.chosen()
-    if trained is not None:
-        base, sizes = trained_layer.config(), trained_layer.sizes()
-        return Model(None, TRAINED, base, sizes, *chosen, trained)
-    lacks = not layer and trained_layer.lacking()
-    preset = SMALL if lacks else published(s["preset"])
-    own = SMALL_CONFIG if preset == SMALL else preset_of(preset).config
-    base = real_layer.plan(layer).config if layer else own
-    sizes = sizes_of(SMALL) if lacks else {name: s[name] for name in SIZES}
-    return Model(layer, preset, base, mechanisms.sizes_of(base) if layer else sizes, *chosen)
+    s, loaded = state.settings(), checkpoint.chosen()
+    chosen = s["variant"], Drawn(s["seed"])
+    if loaded:
+        base = checkpoint.plan(loaded).config
+        preset = published(s["preset"])
+        return Model(loaded, preset, base, mechanisms.sizes_of(base), *chosen)
+    if own := trained.chosen():
+        return Model(own, TRAINED, trained.named_config(), trained.named_sizes(), *chosen)
+    if trained.lacking():
+        return Model(chosen[1], SMALL, SMALL_CONFIG, sizes_of(SMALL), *chosen)
+    preset, sizes = published(s["preset"]), {name: s[name] for name in SIZES}
+    base = SMALL_CONFIG if preset == SMALL else preset_of(preset).config
+    return Model(chosen[1], preset, base, sizes, *chosen)
 
 
 def take(preset: str) -> None:
@@ -196,7 +205,7 @@ def take_preset() -> None:
     s.update(sizes_of(preset))
     s.update({n: one.follows(preset) for n, one in SETTINGS.items() if one.follows})
     if preset == TRAINED:  # no seed and no text of any words goes with it
-        s.update({name: state.default(name) for name in trained_layer.SEEDED})
+        s.update({name: state.default(name) for name in trained.DRAWN_ALONE})
     if preset != SMALL and every[variant].kind != every[s["variant"]].kind:
         s["variant"] = variant
 
@@ -210,8 +219,8 @@ def preset_name(key: str) -> str:
 
 def mend() -> list[Note]:
     """Bring sizes that depend on others to the nearest that can be; notes as `state.nearest`."""
-    notes = real_layer.prepare()
-    if real_layer.chosen():
+    notes = checkpoint.prepare()
+    if checkpoint.chosen():
         return notes
     s = state.settings()
     names = ("n_kv_heads", "d_rope") if _rotary_widths() else ("n_kv_heads",)

@@ -1,8 +1,8 @@
-"""The app's own real models, whole and once in this process, and what they make of a text.
+"""The small real models, whole and once in this process, and what they make of a text.
 
 They were made here from a file whose hash is known, and so they are read in this process; what
 belongs to others is read by workers. All that is computed waits for its turn and lies in the shared
-cache. Where no key is given it is the real model that reads, and not the one with MLA.
+cache. Where no key is given it is the model as it was trained that reads, not the one with MLA.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,9 +23,10 @@ from mla_engine.language_model.reading import Reading, by_turns, layer_of, read
 from mla_engine.language_model.real import RealModel, load_real
 from mla_engine.language_model.text_heads import repeat_scores, sentence_scores
 from mla_engine.layer import AttentionLayer
-from ui.engine import queue, real_mla, real_model, shared_cache
+from ui.engine import queue, shared_cache
 from ui.engine.folders import inside
 from ui.settings.visit import once_per_run
+from ui.sources.small_model import AS_TRAINED, WITH_MLA
 
 WEIGHTS = "*.safetensors"
 WIDER = 2  # float32, in which it is held, against the float16 that is stored
@@ -40,7 +41,7 @@ P, R = ParamSpec("P"), TypeVar("R")
 
 def key() -> Key | None:
     """Return the key of the real model; None where there is none, or no room to hold it whole."""
-    return _key(real_model.source())
+    return _key(AS_TRAINED.source())
 
 
 @once_per_run
@@ -60,7 +61,7 @@ def _stored(folder: Path) -> int:
 
 def held(folder: Path | None) -> Key | None:
     """Return the key of the model in this folder; None of one that is not held here."""
-    found = (key(), _key(real_mla.source()))
+    found = (key(), _key(WITH_MLA.source()))
     return next((own for own in found if own and own[0] == folder), None)
 
 

@@ -1,0 +1,11 @@
+"""What can be shown: weights that are drawn, that were trained here, or that a checkpoint holds.
+
+A page asks the source of its model for a layer, for what enters it, and for the words of a text;
+`layers` keeps what they return, `model` tells which source the settings choose.
+"""
+
+from ui.sources.checkpoint import Checkpoint
+from ui.sources.drawn import Drawn
+from ui.sources.trained import Trained
+
+Source = Drawn | Trained | Checkpoint
