@@ -7,7 +7,8 @@ v (d_value), c (d_latent_kv) and l (d_latent_q).
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import dataclass, fields, replace
 
 from kvcount import checks
 from kvcount.refusals import Phrase, RefusedError, either, instance_of
@@ -64,6 +65,7 @@ class LinearScaling:
     """Position interpolation (arXiv 2306.15595): every frequency divided by `factor`."""
 
     factor: float
+    original_max_position = 0  # which nobody says
     rotation_magnitude = 1.0
     softmax_magnitude = 1.0
 
@@ -166,16 +168,25 @@ class RopeConfig:
         if isinstance(self.scaling, YarnConfig) and self.theta <= 1:
             raise RefusedError("yarn_theta", theta=self.theta)
 
+    @property
+    def original_context(self) -> int:
+        """The positions that the model began with; 0 where it does not say."""
+        return self.scaling.original_max_position if self.scaling else 0
+
+    @property
+    def n_pairs(self) -> int | None:
+        """The pairs that LongRoPE has a factor for each of; None where there may be any number."""
+        is_long = isinstance(self.scaling, LongRopeScaling)
+        return len(self.scaling.short_factor) if is_long else None
+
     def check_width(self, name: str, width: int) -> None:
         """Raise ValueError unless `width` splits into pairs, as many as LongRoPE has factors."""
         if width % 2:
             raise RefusedError("even", name=name, value=width, next=width + 1)
-        if isinstance(self.scaling, LongRopeScaling):
-            pairs = len(self.scaling.short_factor)
-            if 2 * pairs != width:
-                raise RefusedError(
-                    "factor_count", name=name, width=width, wanted=width // 2, pairs=pairs
-                )
+        if self.n_pairs is not None and 2 * self.n_pairs != width:
+            raise RefusedError(
+                "factor_count", name=name, width=width, wanted=width // 2, pairs=self.n_pairs
+            )
 
 
 def effective_scale(width: int, rope: RopeConfig | None, softmax_scale: float | None) -> float:
@@ -192,7 +203,12 @@ def without_scaling(rope: RopeConfig | None) -> RopeConfig | None:
 
 
 class AttentionConfig:
-    """The attributes that every configuration has, whatever its mechanism."""
+    """What can be asked of every configuration, whatever its mechanism.
+
+    What a mechanism has not is None, 0 or False, as here. One that has it says so by a field, a
+    property or a value of that name; a field that has to be given is `name: int = field()`, or the
+    value here would be its default.
+    """
 
     d_model: int
     n_heads: int
@@ -200,16 +216,61 @@ class AttentionConfig:
     d_value: int
     rope: RopeConfig | None
     scale: float
+
+    # sizes of a part
+    n_kv_heads: int | None = None
+    d_latent_kv: int | None = None
+    d_latent_q: int | None = None  # None, too, where the queries are not compressed
+    d_rope: int | None = None  # of a part that is rotated apart from the rest
+    window: int | None = None  # tokens that a query sees one by one, itself among them
+    sliding_window: int | None = None  # the same where it sees nothing else
+    pooling: int | None = None  # tokens that become one; 0 of a layer that might have and has none
+    index_topk: int | None = None  # what an indexer chooses for a query
+    n_index_heads: int | None = None
+    d_index: int | None = None
+    logit_softcap: float | None = None
+    position_limit: int | None = None  # the first position that is refused
+
+    # of a whole mechanism
+    in_full: bool = False  # whether each token has a key and a value, which can be kept
+    has_latent: bool = False  # whether those are made of a latent
+    has_entries: bool = False  # whether a query reads entries that pool tokens, beside a window
+    chooses_keys: bool = False  # whether an indexer chooses among all keys
+    has_blocks: bool = False  # whether it chooses them block by block
     sinks: bool = False  # whether a sink takes a part of each row of the attention
+    can_slide: bool = False  # whether its query may see a sliding window alone
 
     @property
     def rotation(self) -> RopeConfig | None:
         """The rotation that takes place."""
         return self.rope
 
+    @property
+    def d_key(self) -> int:
+        """The width of a query and a key."""
+        return self.d_head
+
+    @property
+    def d_rotated_key(self) -> int:
+        """The rotated dimensions of a query and a key."""
+        return (self.d_rope or 0) if self.rope else 0
+
+    def is_same(self, other: "AttentionConfig", *, but: Collection[str]) -> bool:
+        """Tell whether the other is the same, whatever the fields in `but` say in it."""
+        if type(self) is not type(other):
+            return False
+        said = {one.name: getattr(other, one.name) for one in fields(self) if one.name in but}
+        return replace(self, **said) == other
+
+    def size(self, name: str) -> int | None:
+        """Return the size of this name; None where the mechanism has no such part."""
+        return getattr(self, name, None)
+
 
 class KeysInFull(AttentionConfig, ABC):
     """A configuration whose keys and values a KVCache can keep in full."""
+
+    in_full = True
 
     @property
     @abstractmethod

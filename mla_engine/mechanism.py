@@ -140,6 +140,7 @@ class Mechanism:
         kind: config -> "MHA", "MLA", ...
         suggested: config of another mechanism -> the shared sizes that this one would have there.
         letters: einsum letter -> the size in its configurations that no other mechanism has.
+        after_mla: whether it came after MLA, and has a point of its own beside it.
         order: its place among the mechanisms.
     """
 
@@ -158,6 +159,7 @@ class Mechanism:
     kind: Callable[[AttentionConfig], str]
     suggested: Callable[[AttentionConfig], dict[str, int]] = lambda _config: {}
     letters: Mapping[str, str] = field(default_factory=dict)
+    after_mla: bool = False
     order: int = 100
 
     def __reduce__(self) -> tuple[Callable, tuple[str]]:

@@ -87,7 +87,7 @@ def kernel_step(
     Latents and queries [1,t,h,c] are zeros, and no weight takes part. None where the kernel cannot
     run, or the configuration keeps no latents.
     """
-    c, r = (getattr(config, name, 0) for name in ("d_latent_kv", "d_rope"))
+    c, r = config.d_latent_kv or 0, config.d_rope or 0
     zeros = partial(torch.zeros, dtype=dtype, device=device)
     q_C, q_R = zeros(1, queries, heads, c), zeros(1, queries, heads, r) if r else None
     keys = Keys(zeros(1, context, c), zeros(1, context, r) if r else None)

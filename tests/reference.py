@@ -40,7 +40,7 @@ def softmax_scale(config, width):
     if config.softmax_scale is not None:
         return config.softmax_scale
     yarn = config.rope.scaling if config.rope else None
-    if type(yarn).__name__ != "YarnConfig" or getattr(config, "d_rope", 1) == 0:
+    if type(yarn).__name__ != "YarnConfig" or config.d_rope == 0:
         return 1 / math.sqrt(width)
     return yarn_magnitude(yarn.factor, yarn.mscale_all_dim) ** 2 / math.sqrt(width)
 

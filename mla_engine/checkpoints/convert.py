@@ -35,7 +35,7 @@ PREFIXES = (
 
 def sizes_of(config: AttentionConfig) -> dict[str, int]:
     """Return the width of each einsum letter that the configuration has."""
-    found = {letter: getattr(config, name, None) for letter, name in LETTERS.items()}
+    found = {letter: config.size(name) for letter, name in LETTERS.items()}
     return {letter: size for letter, size in found.items() if size is not None}
 
 

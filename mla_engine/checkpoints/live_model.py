@@ -287,8 +287,8 @@ def _check_causal(mask: Any, ours: AttentionLayer) -> None:
     """
     if isinstance(mask, Tensor) and mask.dim() == 4:
         seen = mask if mask.dtype == torch.bool else mask == 0
-        window = getattr(ours.config, "sliding_window", getattr(ours.config, "window", None))
-        wanted = causal_mask(mask.shape[-1], mask.shape[-2], window=window, device=mask.device)
+        window, sides = ours.config.window, (mask.shape[-1], mask.shape[-2])
+        wanted = causal_mask(*sides, window=window, device=mask.device)
         if not bool((seen == wanted).all()):
             raise CheckpointError("padded")
     elif mask is not None and not isinstance(mask, Tensor):

@@ -241,8 +241,8 @@ def _notes(
         "learned positions": "position_embedding" in family.row,
         "no output bias": bool(family.row.get("zero")),
         "part of a larger model": found.get("model_type") not in family.spellings,
-        "positions end": getattr(config, "position_limit", None) is not None,
+        "positions end": config.position_limit is not None,
         "rounded": bool(found.get("mla_explorer_rounded")),
-        "sliding window": getattr(config, "sliding_window", None) is not None,
+        "sliding window": config.sliding_window is not None,
     }
     return tuple(note for note in NOTES if true[note])

@@ -73,9 +73,5 @@ def _cache_of(config: AttentionConfig) -> tuple[object, ...]:
 def _shown(found: list[AttentionConfig], shown: Collection[str]) -> int | None:
     """Return the attention of these mechanisms that keeps most, over all tokens if it can."""
     fit = [n for n, one in enumerate(found) if not shown or mechanisms.of(one).key in shown]
-    keeps = {n: (costs.cache_elements(found[n]), not _window(found[n])) for n in fit}
+    keeps = {n: (costs.cache_elements(found[n]), not found[n].sliding_window) for n in fit}
     return max(fit, key=keeps.__getitem__, default=None)
-
-
-def _window(config: AttentionConfig) -> int | None:
-    return vars(config).get("sliding_window")

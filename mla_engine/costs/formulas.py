@@ -52,6 +52,6 @@ def _numbers(mistake: "Mistake", config: AttentionConfig) -> float:
 
     A state has no latent: the formula counts the one of MLA's layers beside it.
     """
-    kept = {"n_kv_heads": getattr(config, "n_kv_heads", 1), "d_index": vars(config).get("d_index")}
+    kept = {"n_kv_heads": config.n_kv_heads or 1, "d_index": config.d_index}
     sizes = published.sizes_of_layer(mechanisms.sizes_of(config) | kept)
     return float(mistake.numbers(sizes))

@@ -73,5 +73,6 @@ MECHANISM = Mechanism(
     of_preset=lambda fields: DeltaConfig(**{n: x for n, x in fields.items() if n != "rope"}),
     kind=lambda _config: "KDA",
     letters={"w": "conv_width", "i": "d_decay", "e": "d_gate"},
+    after_mla=True,
     order=4,
 )

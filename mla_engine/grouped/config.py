@@ -1,6 +1,6 @@
 """The sizes and options of MHA, GQA and MQA."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kvcount import checks
 from mla_engine.config import KeysInFull, RopeConfig, check_common, effective_scale
@@ -22,7 +22,7 @@ class GroupedConfig(KeysInFull):
 
     d_model: int
     n_heads: int
-    n_kv_heads: int
+    n_kv_heads: int = field()
     d_head: int
     d_value: int | None = None
     rope: RopeConfig | None = None
@@ -34,6 +34,7 @@ class GroupedConfig(KeysInFull):
     sliding_window: int | None = None
     d_rotated: int | None = None
     sinks: bool = False
+    can_slide = True
 
     def __post_init__(self) -> None:
         if self.d_value is None:
@@ -56,6 +57,16 @@ class GroupedConfig(KeysInFull):
     def scale(self) -> float:
         """The effective softmax scale: d_head^-1/2, times YaRN's magnitude squared."""
         return effective_scale(self.d_head, self.rope, self.softmax_scale)
+
+    @property
+    def window(self) -> int | None:
+        """The tokens that a query sees."""
+        return self.sliding_window
+
+    @property
+    def d_rotated_key(self) -> int:
+        """The rotated dimensions of a query and a key: all of them, or the first."""
+        return (self.d_rotated or self.d_head) if self.rope else 0
 
     @property
     def group_size(self) -> int:

@@ -1,6 +1,6 @@
 """The sizes and options of MLA with a lightning indexer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kvcount import checks
 from kvcount.refusals import RefusedError
@@ -25,11 +25,12 @@ class IndexedConfig(LatentConfig):
         ValueError: a size, a number or a combination that no layer can have, with the fix.
     """
 
-    n_index_heads: int
-    d_index: int
-    index_topk: int
+    n_index_heads: int = field()
+    d_index: int = field()
+    index_topk: int = field()
     index_pairing: str = "half"
     index_shared: bool = False
+    chooses_keys = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

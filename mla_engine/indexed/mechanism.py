@@ -94,5 +94,6 @@ MECHANISM = Mechanism(
     of_preset=lambda fields: IndexedConfig(**{"latent_norm": True} | fields),
     kind=lambda _config: "DSA",
     letters={"j": "n_index_heads", "x": "d_index"},
+    after_mla=True,
     order=2,
 )

@@ -1,6 +1,6 @@
 """The sizes and options of Multi-head Latent Attention."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kvcount import checks
 from mla_engine.config import KeysInFull, RopeConfig, check_common, effective_scale
@@ -29,7 +29,7 @@ class LatentConfig(KeysInFull):
     d_model: int
     n_heads: int
     d_head: int
-    d_latent_kv: int
+    d_latent_kv: int = field()
     d_rope: int = 0
     d_value: int | None = None
     d_latent_q: int | None = None
@@ -42,6 +42,7 @@ class LatentConfig(KeysInFull):
     bias: bool = False
     position_limit: int | None = None
     output_gate: str | None = None
+    has_latent = True
 
     def __post_init__(self) -> None:
         if self.d_value is None:
@@ -67,9 +68,14 @@ class LatentConfig(KeysInFull):
     @property
     def scale(self) -> float:
         """The effective softmax scale: (d_head + d_rope)^-1/2, times YaRN's magnitude squared."""
-        return effective_scale(self.d_head + self.d_rope, self.rotation, self.softmax_scale)
+        return effective_scale(self.d_key, self.rotation, self.softmax_scale)
+
+    @property
+    def d_key(self) -> int:
+        """The width of a query and a key: content, and the rotary part beside it."""
+        return self.d_head + self.d_rope
 
     @property
     def kv_shape(self) -> tuple[int, int, int]:
         """Up-projected, every head has a key [k_C; k_R] and a value."""
-        return self.n_heads, self.d_head + self.d_rope, self.d_value
+        return self.n_heads, self.d_key, self.d_value

@@ -1,6 +1,6 @@
 """The sizes and options of attention over a window and pooled entries."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kvcount import checks
 from kvcount.refusals import RefusedError
@@ -33,10 +33,10 @@ class PooledConfig(AttentionConfig):
     d_model: int
     n_heads: int
     d_head: int
-    d_latent_q: int
+    d_latent_q: int = field()
     d_latent_o: int
     n_output_groups: int
-    window: int
+    window: int = field()
     d_rope: int = 0
     pooling: int = 0
     overlap: bool = False
@@ -47,6 +47,7 @@ class PooledConfig(AttentionConfig):
     rope: RopeConfig | None = PLAIN_ROPE
     softmax_scale: float | None = None
     bias = False  # no projection has one
+    has_entries = True
     sinks = True
 
     def __post_init__(self) -> None:

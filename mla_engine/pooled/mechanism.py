@@ -141,5 +141,6 @@ MECHANISM = Mechanism(
         "y": "n_output_groups",
         "z": "d_latent_o",
     },
+    after_mla=True,
     order=4,
 )

@@ -1,6 +1,6 @@
 """The sizes and options of MLA with an indexer over pooled keys."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kvcount import checks
 from kvcount.refusals import RefusedError
@@ -20,7 +20,8 @@ class PooledIndexConfig(IndexedConfig):
         ValueError: a size, a number or a combination that no layer can have, with the fix.
     """
 
-    pooling: int
+    pooling: int = field()
+    has_blocks = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

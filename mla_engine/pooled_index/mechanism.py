@@ -95,5 +95,6 @@ MECHANISM = Mechanism(
         "m": "pooling",
         "p": "n_slots",
     },
+    after_mla=True,
     order=5,
 )

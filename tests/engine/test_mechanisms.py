@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import fields, replace
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 
 import pytest
@@ -135,6 +135,14 @@ def test_a_published_model_comes_back_from_its_sizes(key):
     variant = mechanisms.of(config).variant(config)
     assert variant.kind == PRESETS[key].kind
     assert variant.config(mechanisms.sizes_of(config), config) == config
+
+
+@pytest.mark.parametrize("mechanism", mechanisms.all(), ids=lambda one: one.key)
+def test_a_size_without_which_there_is_no_layer_has_to_be_given(mechanism):
+    every = [config for preset in PRESETS.values() for config, _ in preset.kinds]
+    config = next(one for one in every if mechanisms.of(one) is mechanism)
+    needed = [one.name for one in fields(config) if one.default is MISSING]
+    assert mechanism.config_type(**{name: getattr(config, name) for name in needed})
 
 
 def test_every_variant_can_be_made_of_every_model():

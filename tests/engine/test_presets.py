@@ -79,7 +79,7 @@ def cached_numbers(preset: Preset) -> int:
     if preset.kind == "CSA":
         return (config.d_head + config.d_index) // config.pooling
     if preset.kind in LATENT:
-        of_index = getattr(config, "d_index", 0) // getattr(config, "pooling", 1)
+        of_index = (config.d_index or 0) // (config.pooling or 1)
         return config.d_latent_kv + config.d_rope + of_index
     return config.n_kv_heads * (config.d_head + config.d_value)
 

@@ -116,4 +116,4 @@ def _layer(found: Plan) -> None:
 def _limits(found: Plan) -> dict[str, str]:
     """Return the values of a note, where the layer has them."""
     names = ("position_limit", "sliding_window")
-    return {name: count(getattr(found.config, name, None) or 0) for name in names}
+    return {name: count(found.config.size(name) or 0) for name in names}

@@ -14,9 +14,6 @@ from ui.words.numbers import TIED, count
 from ui.words.text import t, variant_name
 
 INDEXED = "dsa"  # the variant, and the way, that reads chosen keys
-CHOOSING = (INDEXED, "block_dsa")  # those whose every key is chosen, alone or in its block
-# Mechanisms that came after MLA, each told by itself.
-SUCCESSORS = ("indexed", "pooled", "pooled_index", "delta")
 PROPORTION = 4  # of DeepSeek-V2: the latent is so many times as wide as a head
 MOST = 2**20  # tokens up to which it is asked when that takes less
 
@@ -60,10 +57,10 @@ def successor() -> str:
     Empty, too, where no layer can be shown.
     """
     try:
-        key = mechanisms.of_variant(present().variant).key
+        mechanism = mechanisms.of_variant(present().variant)
     except ValueError:  # which the page tells
         return ""
-    return key if key in SUCCESSORS else ""
+    return mechanism.key if mechanism.after_mla else ""
 
 
 def label(ways: Ways, code: str) -> str:
@@ -88,7 +85,7 @@ def of_model(model: Model) -> str:
 
 def assumed(model: Model, latent: LatentConfig) -> str:
     """Return where the latent comes from when the model has none; empty where it has one."""
-    if model.is_trained or "d_latent_kv" in vars(model.base):
+    if model.is_trained or model.base.has_latent:
         return ""
     key = "assumed" if latent.d_latent_kv == PROPORTION * latent.d_head else "assumed_sizes"
     said = [t(f"ways.{key}", latent=count(latent.d_latent_kv), rope=latent.d_rope), windowed(model)]
@@ -97,14 +94,14 @@ def assumed(model: Model, latent: LatentConfig) -> str:
 
 def windowed(model: Model) -> str:
     """Return which ways the window of the model's layer holds for; empty where it has none."""
-    window = vars(model.base).get("sliding_window")
+    window = model.base.sliding_window
     return t("ways.window", window=count(window)) if window else ""
 
 
 def kind_of(config: AttentionConfig) -> str:
     """Return the name of a kind of attention, such as "MLA", with its window if it has one."""
     name = variant_name(mechanisms.of(config).variant(config).code)
-    window = vars(config).get("sliding_window")
+    window = config.sliding_window
     return t("common.of_window", kind=name, window=count(window)) if window else name
 
 

@@ -135,11 +135,10 @@ def _told(preset: str, kept: AttentionConfig) -> dict[str, Any]:
         return {}
     found = preset_of(preset)
     told = {"n_layers": found.n_layers, "n_caches": found.n_caches or found.n_layers}
-    windows = [(vars(one), n) for one, n in found.beside if type(one) is type(kept)]
     told["beside"] = tuple(
-        (replace(kept, sliding_window=own["sliding_window"]), n)
-        for own, n in windows
-        if "sliding_window" in own
+        (replace(kept, sliding_window=one.sliding_window), n)
+        for one, n in found.beside
+        if one.can_slide and kept.can_slide
     )
     return told | {"max_context": found.max_context, "not_modelled": found.not_modelled}
 

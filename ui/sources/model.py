@@ -1,7 +1,7 @@
 """The model of the shared settings: its sizes, its source, and what a preset sets."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from mla_engine import mechanisms
@@ -86,8 +86,8 @@ class Model:
     @property
     def sinks(self) -> bool:
         """True where a sink takes a part of each row, also where no layer can have these sizes."""
-        base, own = self.base_of(self.variant), mechanisms.of_variant(self.variant).config_type
-        return base.sinks if isinstance(base, own) else own.sinks
+        base, own = self.base_of(self.variant), mechanisms.of_variant(self.variant)
+        return (base if mechanisms.of(base) is own else own.config_type).sinks
 
     @property
     def mha(self) -> int:
@@ -125,10 +125,8 @@ class Model:
         """
         if isinstance(self.source, Trained):
             return trained.of(config, self.source.layer, FREE) or self.drawn
-        if not self.checkpoint or type(config) is not type(self.base):
-            return self.drawn
-        free = {name: vars(self.base)[name] for name in FREE if name in vars(config)}
-        return self.source if replace(config, **free) == self.base else self.drawn
+        own = self.checkpoint and config.is_same(self.base, but=FREE)
+        return self.source if own else self.drawn
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -239,9 +237,8 @@ def check(name: str, size: int) -> None:
 def _rotary_widths() -> tuple[int, ...]:
     """The widths that the preset's rotation was made for; empty if any will do."""
     base = present().base
-    rope = base.rope
-    factors = getattr(rope and rope.scaling, "short_factor", ())
-    return (0, 2 * len(factors)) if factors and "d_rope" in vars(base) else ()
+    pairs = base.rope.n_pairs if base.rope else None
+    return (0, 2 * pairs) if pairs and base.d_rope is not None else ()
 
 
 def ladder(name: str) -> Sequence[int]:

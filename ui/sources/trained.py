@@ -8,7 +8,7 @@ values begin with them; whoever chooses sizes, a seed or a text of any words has
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -273,11 +273,7 @@ def named_sizes() -> dict[str, int]:
 def of(wanted: AttentionConfig, layer: int, free: Sequence[str]) -> Trained | None:
     """Return the trained layer of a configuration, whatever the fields in `free` say, or None."""
     for code, model in readable().items():
-        own = model.config.attention
-        if type(own) is not type(wanted):
-            continue
-        same = {name: vars(own)[name] for name in free if name in vars(own)}
-        if replace(wanted, **same) == own:
+        if wanted.is_same(model.config.attention, but=free):
             return Trained(code, layer, model.written)
     return None
 

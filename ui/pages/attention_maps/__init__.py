@@ -55,7 +55,7 @@ def ran(view: View | LongView) -> Functions:
     if isinstance(view, LongView):
         return long_text.long_map, long_text.rows, view.step, ops.softmax, vectors_of_words
     run, loaded = view.maps.run, view.maps.model.checkpoint
-    turned = (rope.rotate,) if run.config.rope and getattr(run.config, "d_rope", 1) else ()
+    turned = (rope.rotate,) if run.config.rotation else ()
     read = (load_attention, hidden_states) if loaded else (vectors_of_words,)
     form = form_of(run.config, run.form)
     told = form.read or (form.columns if run.sinks else ops.softmax)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from mla_engine.config import AttentionConfig
 from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
 from ui.parts import prose
@@ -84,10 +83,10 @@ def terms(maps: Maps) -> Terms:
     return Terms(
         parts=_parts(maps.run, maps.head, maps.query, maps.key),
         scale=config.scale,
-        cap=getattr(config, "logit_softcap", None),
+        cap=config.logit_softcap,
         logit=float(logits[maps.key]),
         visible=bool(seen[maps.key]),
-        window=getattr(config, _window(config)) if why == "outside" else None,
+        window=config.window if why == "outside" else None,
         topk=config.index_topk if why == "not_chosen" else None,
         peak=peak,
         total=float(np.exp((logits[seen] - peak) / maps.temperature).sum()),
@@ -95,11 +94,6 @@ def terms(maps: Maps) -> Terms:
         share=maps.share,
         temperature=maps.temperature,
     )
-
-
-def _window(config: AttentionConfig) -> str:
-    """Return the field that holds the length of its window."""
-    return "window" if hasattr(config, "window") else "sliding_window"
 
 
 def _parts(run: Run, head: int, query: int, key: int) -> tuple[Part, ...]:

@@ -114,17 +114,17 @@ def reads_a_sentence() -> bool:
 
 def has_entries() -> bool:
     """Tell whether pooled entries stand among the columns, also where nothing could be run."""
-    return present().sinks and "p" in mechanisms.of_variant(present().variant).letters
+    return mechanisms.of_variant(present().variant).config_type.has_entries
 
 
 def has_blocks() -> bool:
     """Tell whether words are chosen block by block, also where nothing could be run."""
-    return "p" in mechanisms.of_variant(present().variant).letters and not has_entries()
+    return mechanisms.of_variant(present().variant).config_type.has_blocks
 
 
 def pools_nothing() -> bool:
     """Tell whether there are only a window and a sink, also where nothing could be run."""
-    return getattr(present().base, "pooling", None) == 0
+    return present().base.pooling == 0
 
 
 def keeps_a_state() -> bool:

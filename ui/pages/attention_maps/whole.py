@@ -157,7 +157,7 @@ def _cells(view: View) -> Question | None:
         return None
     run = view.maps.run
     choosing = "blocks" if run.blocks else "choice"
-    fewer = choosing if hasattr(run.config, "index_topk") else "window"
+    fewer = choosing if run.config.chooses_keys else "window"
     why = "all" if mask.all() else "causal" if numbers[right] == cells[2] else fewer
     return choice(
         "attention_maps",

@@ -130,18 +130,18 @@ def _data_flow(side: Side, marked: set[str]) -> None:
 
 def _sizes(side: Side) -> dict[str, str]:
     """Label key -> a size or convention of one side, as text."""
-    config, own = side.config, vars(side.config)
+    config = side.config
     rope, none = config.rope, t("compare.none")
     return {
         "d_model": count(config.d_model),
         "n_heads": count(config.n_heads),
-        "n_kv_heads": _count(own.get("n_kv_heads")),
+        "n_kv_heads": _count(config.n_kv_heads if config.in_full else None),
         "d_head": count(config.d_head),
-        "d_rope": _count(own.get("d_rope", config.d_head) if rope else None),
+        "d_rope": _count(config.d_rotated_key if rope else None),
         "d_value": count(config.d_value),
-        "d_latent_kv": _count(own.get("d_latent_kv")),
-        "d_latent_q": _count(own.get("d_latent_q")),
-        **{name: _count(own.get(name)) for name in OPTIONAL},
+        "d_latent_kv": _count(config.d_latent_kv if config.has_latent else None),
+        "d_latent_q": _count(config.d_latent_q),
+        **{name: _count(config.size(name)) for name in OPTIONAL},
         "theta": count(rope.theta) if rope else none,
         "pairing": t(f"compare.pairing_{rope.pairing}") if rope else none,
         "scaling": scaling_name(rope) or none if rope else none,

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from mla_engine import GroupedConfig, GroupedQueryAttention, LatentConfig, MultiHeadLatentAttention
+from mla_engine import GroupedConfig, GroupedQueryAttention, MultiHeadLatentAttention
 from mla_engine.config import AttentionConfig
 from mla_engine.layer import AttentionLayer
 from mla_engine.studies.compression import (
@@ -44,7 +44,7 @@ class Source:
     def grouped(self) -> GroupedConfig:
         """The layer whose keys and values are compressed."""
         own = self.config
-        return content_config(own) if isinstance(own, LatentConfig) else own
+        return content_config(own) if own.has_latent else own
 
     def with_heads(self, n_kv_heads: int) -> "Source":
         """Return it with the first heads that share so many keys and values."""

@@ -101,7 +101,7 @@ class View:
     def latent(self) -> int | None:
         """The size of the latent that the weights come from, if they are a real MLA's own."""
         own = self.trained and self.model.checkpoint
-        return getattr(self.model.base, "d_latent_kv", None) if own else None
+        return self.model.base.d_latent_kv if own else None
 
     @property
     def ranks(self) -> list[int]:
@@ -149,13 +149,13 @@ def _config(model: Model, *, own: bool = False) -> AttentionConfig:
     if not model.checkpoint:
         return model.config("mha")
     base = model.base
-    return base if own or isinstance(base, GroupedConfig) else content_config(base)
+    return content_config(base) if base.has_latent and not own else base
 
 
 def all_heads(model: Model) -> int:
     """Count heads with keys and values of their own: all of an MHA, the KV heads of a GQA."""
-    grouped = model.checkpoint and isinstance(model.base, GroupedConfig)
-    return model.sizes["n_kv_heads" if grouped else "n_heads"]
+    shared = model.checkpoint and not model.base.has_latent
+    return model.sizes["n_kv_heads" if shared else "n_heads"]
 
 
 def head_counts(model: Model) -> list[int]:

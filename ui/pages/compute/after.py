@@ -67,7 +67,7 @@ def question(view: View) -> Question | None:
     turn = choosing_wins(view) if code == INDEXED else view.lighter_from(code)
     if turn in (None, 1):
         return None
-    sizes = {name: count(n) for name in OF_THE_WHY if (n := vars(config).get(name))}
+    sizes = {name: count(n) for name in OF_THE_WHY if (n := config.size(name))}
     dense = label(view.ways, view.dense)
     return decades(
         f"compute_{view.chosen.phase}_{code}",
@@ -130,7 +130,7 @@ def _choosing(view: View, wins: int | None) -> str:
             **_chosen_and_all(view, INDEXED),
         )
     ]
-    if "index_topk" not in vars(view.model.base):
+    if not view.model.base.chooses_keys:
         said.append(t("compute.choosing_assumed"))
     return sentences(said)
 

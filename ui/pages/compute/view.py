@@ -15,7 +15,7 @@ from ui.engine import shared_cache
 from ui.parts import measure
 from ui.parts.control import control
 from ui.parts.typed import number_control
-from ui.parts.ways import MOST, SUCCESSORS, Way, ways
+from ui.parts.ways import MOST, Way, ways
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import SMALL, Setting, one_of, power_of_two, preset_of, whole
@@ -100,9 +100,8 @@ class View:
     @property
     def later(self) -> tuple[str, ...]:
         """The ways that came after MLA."""
-        every = mechanisms.ways()
-        key = {code: mechanisms.of_variant(every[code].variant).key for code in self.ways}
-        return tuple(code for code in self.ways if key[code] in SUCCESSORS)
+        of = {code: mechanisms.of(way.config) for code, way in self.ways.items()}
+        return tuple(code for code in self.ways if of[code].after_mla)
 
     @property
     def shown(self) -> str:

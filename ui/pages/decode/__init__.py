@@ -53,7 +53,7 @@ def _after_mla(view: View) -> Recipe:
     if not view.choosing:
         return successor(), values | {"tokens": view.tokens}
     most = Code(f"2**{MOST.bit_length() - 1}")
-    template = "blocks" if "pooling" in vars(config) else "indexed"
+    template = "blocks" if config.has_blocks else "indexed"
     return template, values | {"context": view.context, "most": most}
 
 

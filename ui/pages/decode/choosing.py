@@ -9,12 +9,9 @@ from ui.engine import shared_cache
 from ui.pages.decode.uneven import asked_of_tokens
 from ui.pages.decode.view import View
 from ui.parts.questions import Question
-from ui.parts.ways import CHOOSING, MOST
+from ui.parts.ways import MOST
 from ui.words.numbers import count, tied_size, times
 from ui.words.text import t, variant_name
-
-LARGE = dict(zip(CHOOSING, ("deepseek-v3.2-exp", "glm-5.3-flash"), strict=True))
-"""Where the published lengths of a choice are told."""
 
 
 @shared_cache.cached
@@ -43,10 +40,10 @@ def _reads(view: View) -> str:
     """Return the latents and index keys that a step reads."""
     config = view.ways[view.choosing].config
     every = "all" if view.context <= config.index_topk else "chosen"
-    values, pooling = {"topk": count(config.index_topk)}, vars(config).get("pooling")
-    if not pooling:
+    values = {"topk": count(config.index_topk)}
+    if not config.has_blocks:
         return t(f"decode.reads_{every}", **values)
-    values |= {"pools": count(pooling), "blocks": count(config.chosen_blocks)}
+    values |= {"pools": count(config.pooling), "blocks": count(config.chosen_blocks)}
     return t(f"decode.reads_{every}_blocks", **values)
 
 
@@ -64,18 +61,20 @@ def _verdict(view: View, dsa: float, mla: float) -> str:
 def question(view: View) -> Question | None:
     """Ask from how many tokens on a step reads less; None where it never does."""
     config = view.ways[view.choosing].config
-    turn, pools = reads_less(config, view.latent), vars(config).get("pooling", 0)
-    values = {"topk": count(config.index_topk)} | ({"pools": count(pools)} if pools else {})
-    why = t(f"decode.guess_{'blocks' if pools else 'indexed'}_why", **values)
+    turn, values = reads_less(config, view.latent), {"topk": count(config.index_topk)}
+    if config.has_blocks:
+        why = t("decode.guess_blocks_why", **values, pools=count(config.pooling))
+    else:
+        why = t("decode.guess_indexed_why", **values)
     asks = t("decode.guess_indexed", name=variant_name(view.choosing))
     return turn and asked_of_tokens(view, asks, turn, why)
 
 
 def at_length(view: View) -> str:
     """Return what a step reads with and without an indexer at the end of a published context."""
-    chosen, of_kind = PRESETS.get(view.model.preset), type(view.ways[view.choosing].config)
-    own = chosen and type(chosen.config) is of_kind
-    preset = chosen if own else PRESETS[LARGE[view.choosing]]
+    own, mechanism = PRESETS.get(view.model.preset), mechanisms.of_variant(view.choosing)
+    published = [one for one in PRESETS.values() if mechanisms.of(one.config) is mechanism]
+    preset = own if own in published else published[0]
     dense = mechanisms.variants()["mla_absorbed"].config
     layers = (preset.config, dense(mechanisms.sizes_of(preset.config), preset.config))
     dsa, mla = (
@@ -90,6 +89,6 @@ def at_length(view: View) -> str:
         "mla": tied_size(mla),
         "ratio": times(mla / dsa),
     }
-    if pooling := vars(preset.config).get("pooling"):
-        return t("decode.at_length_blocks", pools=pooling, **values)
+    if preset.config.has_blocks:
+        return t("decode.at_length_blocks", pools=preset.config.pooling, **values)
     return t("decode.at_length", **values)

@@ -43,7 +43,7 @@ def grows(view: View) -> str:
     if not view.bytes_per_token(code):
         return t("decode.grows_not", held=tied_size(view.held_bytes(code)), **values)
     values |= {"each": each, "ratio": times(_added_by_mla(view))}
-    window = vars(view.ways[code].config).get("window")
+    window = view.ways[code].config.window
     if window is None:
         return t("decode.grows_blocks", **values)
     return t("decode.grows", window=count(window), **values)

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import SimpleNamespace
 
-from mla_engine import LatentConfig, costs
+from mla_engine import LatentConfig, costs, mechanisms
 from mla_engine.closed_forms import KeptPart
 from mla_engine.costs import Cost
 from ui.pages.decode.run import ROOM, WIDTH, Words, automatic_heads, most_heads, runnable
-from ui.parts.ways import CHOOSING, Ways, ways
+from ui.parts.ways import Ways, ways
 from ui.settings.page import Note
 from ui.settings.parsers import MOST_WORDS, Setting, one_of, power_of_two, whole
 from ui.settings.state import at_most, chosen, settings
@@ -102,7 +102,8 @@ class View:
     @property
     def choosing(self) -> str:
         """The chosen variant, if it reads latents that an indexer chooses; else empty."""
-        return self.model.variant if self.model.variant in CHOOSING else ""
+        code = self.model.variant
+        return code if mechanisms.of_variant(code).config_type.chooses_keys else ""
 
     @property
     def in_full(self) -> str:

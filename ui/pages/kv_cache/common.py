@@ -134,7 +134,7 @@ def numbers_of(config: AttentionConfig, *, bound: bool = True) -> str:
         return t("kv_cache.numbers_state", fixed=count(fixed))
     parts, total = mechanisms.of(config).costs.written(config), amount(numbers)
     written = f"{parts} = {total}" if parts != total else total
-    if bound and (window := vars(config).get("sliding_window")):
+    if bound and (window := config.sliding_window):
         return t("kv_cache.numbers_window", numbers=written, window=count(window))
     return t("kv_cache.numbers_most", numbers=written, fixed=count(fixed)) if fixed else written
 

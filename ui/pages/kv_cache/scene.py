@@ -47,7 +47,7 @@ def type_label(code: str) -> str:
 
 def _short(config: AttentionConfig) -> str:
     """Name a kind of attention in a label: a window says no more."""
-    return t("kv_cache.part_window") if vars(config).get("sliding_window") else kind_of(config)
+    return t("kv_cache.part_window") if config.sliding_window else kind_of(config)
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Scene:
     @cached_property
     def windows(self) -> list[int]:
         """The tokens that its counted layers look back at most, the shortest first."""
-        kinds = (vars(config).get("sliding_window") for config, _ in self.kinds(self.own))
+        kinds = (config.sliding_window for config, _ in self.kinds(self.own))
         return sorted({window for window in kinds if window})
 
     @property
@@ -268,7 +268,7 @@ class Scene:
 
 def whole_text(config: AttentionConfig) -> AttentionConfig:
     """Return the same attention to all tokens, where it has a window."""
-    return replace(config, sliding_window=None) if vars(config).get("sliding_window") else config
+    return replace(config, sliding_window=None) if config.sliding_window else config
 
 
 @shared_cache.cached

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from mla_engine import LatentConfig, mechanisms
 from ui.pages.language_model.view import View
 from ui.settings.shared import VARIANTS
 from ui.words.text import t
@@ -36,9 +35,8 @@ def ways(view: View, layer: int, head: int, key: int) -> list[Way]:
         key: that place.
     """
     code, config = view.trained.code, view.trained.config.attention
-    kind, latent = mechanisms.of(config).key, isinstance(config, LatentConfig)
     run = {"sentence": view.text, "variant": code, "trained_layer": layer}
-    if kind == "indexed":  # whose heads attend to what it chose
+    if config.chooses_keys:  # whose heads attend to what it chose
         back = len(view.words) - 1 - view.path
         choice = {"sentence": view.text, "sp_layer": layer, "sp_back": back}
         last = _way(view, "sparse", choice | {"sp_keys": config.index_topk}, "chosen")
@@ -48,12 +46,12 @@ def ways(view: View, layer: int, head: int, key: int) -> list[Way]:
     if code not in VARIANTS:  # the other pages have no such variant
         return [last]
     cell = {"map_head": head, "map_query": view.path, "map_key": key}
-    kept = {"map_tensor": "c_KV" if latent else "k"}
+    kept = {"map_tensor": "c_KV" if config.has_latent else "k"}
     return [
         _way(view, "attention_maps", run | cell, "maps"),
-        _way(view, "attention_maps", run | cell | kept, "latents" if latent else "keys"),
+        _way(view, "attention_maps", run | cell | kept, "latents" if config.has_latent else "keys"),
         _way(view, "absorption", run | {"ab_head": head}, "absorbed")
-        if kind == "latent"
+        if config.has_latent and not config.chooses_keys
         else _way(view, "decode", run, "decoded"),
         last,
     ]

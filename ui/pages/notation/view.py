@@ -139,7 +139,7 @@ def _entry(code: str, config: Config, form: str) -> Entry:
 
 def _reads_h(code: str, config: Config) -> bool:
     """Return whether a query's weight reads h itself, since nothing compresses the queries."""
-    return code in QUERY_WEIGHTS and not getattr(config, "d_latent_q", None)
+    return code in QUERY_WEIGHTS and not config.d_latent_q
 
 
 def _formula(code: str, config: Config, form: str) -> str:
@@ -155,7 +155,7 @@ def _axes(code: str, config: Config) -> str:
     letters = SYMBOLS[code].axes.split()
     if _reads_h(code, config):
         letters = ["d" if letter == "l" else letter for letter in letters]
-    sizes = {letter: getattr(config, name, None) for letter, name in SIZES.items()}
+    sizes = {letter: config.size(name) for letter, name in SIZES.items()}
     return " × ".join(f"{x}={count(sizes[x])}" if sizes.get(x) else x for x in letters)
 
 

@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from ui.pages.overview.view import View
-from ui.pages.overview.words import LATER
+from ui.pages.overview.words import is_later
 from ui.parts.control import control
 from ui.settings import state
 from ui.settings.parsers import Setting, flag
@@ -18,8 +18,8 @@ SETTINGS = {"ov_later": Setting(False, flag)}  # whether those after MLA are off
 def choice(view: View) -> None:
     """Draw the variants; those after MLA once they are asked for, or one of them is shown."""
     every, now = view.model.variants, view.model.variant
-    later = [code for code in every if code in LATER]
-    whole = view.later or now in LATER or not later
+    later = [code for code in every if is_later(code)]
+    whole = view.later or is_later(now) or not later
     draw = partial(
         control,
         "variant",
@@ -33,6 +33,6 @@ def choice(view: View) -> None:
         return
     row = partial(st.container, horizontal=True, vertical_alignment="center", gap="small")
     with visit().places.get("variant") or row():
-        draw(options=[code for code in every if code not in LATER], width="content")
+        draw(options=[code for code in every if code not in later], width="content")
         label, taken = t("overview.later"), {"ov_later": True}
         st.button(label, key="ov_later", type="tertiary", on_click=state.change, kwargs=taken)

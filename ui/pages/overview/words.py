@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from mla_engine import costs
+from mla_engine import costs, mechanisms
 from ui.pages.overview.view import View
 from ui.parts.questions import Question, among, choice
 from ui.sources.model import built
@@ -10,21 +10,24 @@ from ui.words.numbers import amount, count, digits, heads, in_millions, mixed, s
 from ui.words.text import t, variant_name
 
 BF16_BYTES = 2
-LATER = ("dsa", "block_dsa", "csa", "hca", "kda")  # came after MLA: each has a point of its own
+
+
+def is_later(variant: str) -> bool:
+    """Tell whether a variant came after MLA and may be chosen: it has a point of its own."""
+    return mechanisms.of_variant(variant).after_mla and variant in mechanisms.offered()
 
 
 def say(part: str, variant: str, **values: str) -> str:
     """The title, what to look at, or the problem: the variant's own, or else MLA's."""
-    return t(f"overview.{part}_{variant}" if variant in LATER else f"overview.{part}", **values)
+    return t(f"overview.{part}_{variant}" if is_later(variant) else f"overview.{part}", **values)
 
 
 def look(view: View) -> str:
     """Return what a token leaves in the cache, with the sizes of entries, window and choice."""
-    sizes = {"pooling": "pooling", "window": "window", "topk": "index_topk"}
-    there = {key: vars(view.config).get(name) for key, name in sizes.items()}
-    return say(
-        "look", view.model.variant, **{key: count(size) for key, size in there.items() if size}
-    )
+    config = view.config
+    sizes = {"pooling": config.pooling, "window": config.window, "topk": config.index_topk}
+    said = {key: count(size) for key, size in sizes.items() if size}
+    return say("look", view.model.variant, **said)
 
 
 def lead(view: View) -> tuple[str, str]:

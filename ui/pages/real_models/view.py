@@ -84,7 +84,7 @@ class View:
     @property
     def topk(self) -> int:
         """Keys that an indexer chooses at most for a query; 0 without one."""
-        return vars(self.config).get("index_topk", 0)
+        return self.config.index_topk or 0
 
     @property
     def balance(self) -> np.ndarray:
@@ -96,7 +96,7 @@ def mend() -> list[Note]:
     """Bring the cell within the maps; of a layer of entries to one that is read."""
     notes = maps_of.mend(state.chosen(MAPS))
     cell_is_given = not visit().asked.isdisjoint(maps_of.CELL)
-    of_entries = hasattr(present().base, "overlap")  # DeepSeek-V4's
+    of_entries = present().base.has_entries
     if checkpoint.chosen() and of_entries and not cell_is_given:
         maps_of.begin_at_an_entry(state.chosen(MAPS))
     return notes

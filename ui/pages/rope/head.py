@@ -156,7 +156,7 @@ def nearest() -> list[Note]:
 def notes(topic: Topic) -> list[str]:
     """Return what is assumed where the chosen model has no such part."""
     assumed, config = [], topic.head.config
-    own = topic.model.is_trained or "d_latent_kv" in vars(topic.model.base)
+    own = topic.model.is_trained or topic.model.base.has_latent
     if not (own and topic.model.variant.startswith("mla")):
         sizes = {"latent": config.d_latent_kv, "rope": config.d_rope}
         assumed.append(t("rope.assumed_mla", **sizes))

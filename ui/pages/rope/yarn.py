@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from kvcount.lazy import LazyModule
-from mla_engine import PRESETS, LatentConfig, RopeConfig, YarnConfig, figures, rope
+from mla_engine import PRESETS, RopeConfig, YarnConfig, figures, rope
 from ui.engine import shared_cache
 from ui.pages.rope.head import HEIGHT, Topic
 from ui.parts import charts, prose
@@ -50,7 +50,7 @@ def frequencies(of: RopeConfig, width: int) -> Frequencies:
 
 def _beyond(of: RopeConfig) -> int:
     """Return the first length beyond the original context."""
-    return getattr(of.scaling, "original_max_position", 0) + 1
+    return of.original_context + 1
 
 
 @shared_cache.cached
@@ -60,7 +60,7 @@ def scales() -> "pd.DataFrame":
     for preset in PRESETS.values():
         config = preset.config
         scaling = config.rope.scaling if config.rope else None
-        width = config.d_head + (config.d_rope if isinstance(config, LatentConfig) else 0)
+        width = config.d_key
         rows.append(
             {
                 "model": preset.name,
@@ -87,7 +87,7 @@ class YarnTopic(Topic):
     def _factors(self) -> dict[str, str]:
         """Return the softmax scale and what it is made of, by the keys of their labels."""
         config = self.head.config
-        plain = (config.d_head + config.d_rope) ** -0.5
+        plain = config.d_key**-0.5
         factor = digits(config.scale / plain, 4)
         return {"plain": fixed(plain, 8), "factor": factor, "scale": fixed(config.scale, 8)}
 

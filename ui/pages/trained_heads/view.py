@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from types import SimpleNamespace
 
-from mla_engine import LatentConfig
 from mla_engine.language_model.cuts import Change
 from mla_engine.language_model.heads import SCORES, THRESHOLD, HeadScores
 from ui.pages.trained_heads import run
@@ -77,7 +76,7 @@ class Side:
     def most_rank(self) -> int:
         """Directions of the latent, 0 where there is none."""
         config = run.attention(self.model)
-        return config.d_latent_kv if isinstance(config, LatentConfig) else 0
+        return config.d_latent_kv or 0
 
     @property
     def cuts(self) -> tuple[str, ...]:

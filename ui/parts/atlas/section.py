@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import streamlit as st
 
-from mla_engine import budget
+from mla_engine import budget, mechanisms
+from mla_engine.checkpoints import Plan
 from ui.parts import prose
 from ui.parts.atlas.found import Found, joined, parts
 from ui.parts.atlas.picture import NAME, open_head
@@ -16,8 +17,6 @@ from ui.settings import state
 from ui.sources import Checkpoint, checkpoint, whole
 from ui.words.numbers import count, size
 from ui.words.text import t
-
-WITH_MAPS = {"grouped"}, {"latent"}  # all of whose layers look at every token before
 
 
 def all_heads(loaded: Checkpoint, s: SimpleNamespace) -> Found | None:
@@ -33,7 +32,7 @@ def all_heads(loaded: Checkpoint, s: SimpleNamespace) -> Found | None:
         CheckpointError, MemoryBudgetError, FullError: as `checkpoint.inputs`.
     """
     plan = checkpoint.plan(loaded)
-    if set(plan.mechanisms) not in WITH_MAPS or plan.config.sinks:
+    if not _are_alike(plan) or plan.config.sinks:
         prose.note(t("atlas.mixed"))
         return None
     if loaded.activations:
@@ -54,6 +53,12 @@ def all_heads(loaded: Checkpoint, s: SimpleNamespace) -> Found | None:
         prose.note(t("atlas.short"))
         return None
     return found
+
+
+def _are_alike(plan: Plan) -> bool:
+    """Tell whether all layers are of one mechanism, whose heads look at every token before."""
+    kinds = [mechanisms.named(key).config_type for key in set(plan.mechanisms)]
+    return len(kinds) == 1 and kinds[0].in_full and not kinds[0].chooses_keys
 
 
 def drawn(loaded: Checkpoint) -> Found:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mla_engine import SYMBOLS, mechanisms
+from mla_engine import SYMBOLS
 from mla_engine.config import AttentionConfig
 from ui.words.text import t
 
@@ -15,7 +15,7 @@ def axes(config: AttentionConfig, code: str) -> tuple[str, str]:
     letters = _letters(code)
     if len(letters) > 2:
         letters.remove(_third(letters))
-    if getattr(config, "d_latent_q", None) is None:
+    if config.d_latent_q is None:
         letters = ["d" if axis == "l" else axis for axis in letters]
     return (letters[0], letters[1]) if len(letters) == 2 else ("", letters[0])
 
@@ -32,7 +32,7 @@ def cut(config: AttentionConfig, code: str, head: int) -> dict[str, int]:
     letter = _third(letters)
     if letter == "y":
         return {letter: head // config.group_size}
-    last = getattr(config, LAST[letter]) - 1
+    last = config.size(LAST[letter]) - 1
     return {letter: min(head, last) if letter == "j" else last}
 
 
@@ -49,10 +49,9 @@ def named(config: AttentionConfig, letter: str) -> str:
 
 def _entries(config: AttentionConfig) -> str:
     """Return what the letter i stands for, as a text's key."""
-    mechanism = mechanisms.of(config)
-    if "i" in mechanism.letters:
-        return "decay"
-    return "i" if mechanism.forms[0].columns else "block"
+    if config.has_blocks:
+        return "block"
+    return "i" if config.has_entries else "decay"
 
 
 def _letters(code: str) -> list[str]:

@@ -15,8 +15,8 @@ AHEAD = "|"  # after the words that an entry pools of the block before its own
 
 def count_of(config: AttentionConfig, tokens: int) -> int:
     """Return the number of columns in a map of so many tokens."""
-    pooling = getattr(config, "pooling", 0)
-    return tokens + (tokens // pooling if pooling else 0) + 1 if config.sinks else tokens
+    entries = tokens // config.pooling if config.pooling else 0
+    return tokens + entries + 1 if config.sinks else tokens
 
 
 def columns(run: Run) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ def reasons(run: Run, mask: np.ndarray) -> dict[str, np.ndarray]:
     if run.entries:
         ends[len(tokens) : n - 1] = run.tensors["members"][:, -1]
     hidden, entry = (ends <= tokens[:, None]) & ~mask, np.arange(n) >= len(tokens)
-    if not run.sinks and hasattr(run.config, "index_topk"):
+    if run.config.chooses_keys:
         entry = np.ones(n, dtype=bool)  # every key is chosen or not
     kinds = {"outside": hidden & ~entry, "not_chosen": hidden & entry}
     return {why: cells for why, cells in kinds.items() if cells.any()}

@@ -73,7 +73,7 @@ class Run:
     @property
     def pooled(self) -> bool:
         """True of a layer of DeepSeek-V4: a window, perhaps pooled entries, and a sink."""
-        return self.sinks and hasattr(self.config, "pooling")
+        return self.config.has_entries
 
     @property
     def entries(self) -> int:
@@ -178,7 +178,7 @@ def _elements(config: AttentionConfig, n_tokens: int, n_heads: int) -> int:
 
 def _maps(config: AttentionConfig, n_heads: int) -> int:
     """Return how many arrays [t,s] are kept of a run of so many heads, and of an indexer's."""
-    return SCORES * n_heads + (getattr(config, "n_index_heads", None) or 0)
+    return SCORES * n_heads + (config.n_index_heads or 0)
 
 
 def run(

@@ -33,7 +33,7 @@ def caches(one: Side) -> dict[str, Rows]:
 
 
 def grouped(config: Config) -> bool:
-    return hasattr(config, "n_kv_heads") and hasattr(config, "qk_norm")
+    return config.in_full and not config.has_latent
 
 
 def total(rows: Rows) -> int:
