@@ -16,6 +16,7 @@ from mla_engine import weights
 from tests import patience
 from tests.attacks.server import wait_until
 from tests.ui.conftest import open_page
+from tests.ui.screen import says
 from ui.engine import queue
 from ui.engine.queue import Queue
 from ui.parts.statements import checked
@@ -159,7 +160,7 @@ def test_128_heads_of_128_are_brought_to_as_many_as_take_a_moment(sides):
     at = open_page("pages/compression.py", **HEADS, cmp_heads="128", cmp_weights="spectrum")
     assert not at.error
     assert any(
-        "“128” in the link is not possible" in html.unescape(m.value)
+        says(html.unescape(m.value), "common.changed_setting", given="128")
         for m in (*at.info, *at.warning)
     )
     offered = [int(n) for n in next(w for w in at.select_slider if "cmp_heads" in w.key).options]
@@ -194,7 +195,7 @@ def test_the_quiz_says_that_the_queue_is_full_where_a_statement_is_still_to_be_c
         at = open_page("pages/quiz.py", **link)
         (error,) = at.error
         assert "pieces of work are waiting" in html.unescape(error.value)
-        assert "this page tries again by itself" in " ".join(c.value for c in at.caption)
+        assert says(" ".join(c.value for c in at.caption), "common.tries_again")
     next(button for button in at.button if button.key == "try_again").click().run()
     assert not at.error
     assert at.radio, "the question is asked"

@@ -13,6 +13,7 @@ from mla_engine.language_model.real import load_real
 from mla_engine.language_model.text_heads import repeat_scores
 from tests.attacks.server import wait_until
 from tests.ui.conftest import OWN
+from tests.ui.screen import says
 from ui.server import real_model as server_side
 from ui.server.real_model import fetch
 from ui.sources import whole
@@ -131,7 +132,7 @@ def test_a_failure_is_said_once_in_the_log_and_where_a_model_is_missed(
     ]
     at = opened(PAGE)
     assert not at.exception
-    assert [one for one in said(at) if "could not be fetched" in one]
+    assert [one for one in said(at) if says(one, "real_models.not_fetched")]
 
 
 def test_one_that_another_process_makes_is_no_failure(folder, monkeypatch):

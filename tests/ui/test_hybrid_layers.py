@@ -9,7 +9,7 @@ import torch
 from mla_engine.checkpoints import hidden_states, load_attention
 from tests.ui.controls import pressed
 from tests.ui.pages.test_real_models import balance, shares
-from tests.ui.screen import charts, prose, refusal, statement
+from tests.ui.screen import charts, prose, refusal, says, statement
 
 PAGES = ("absorption", "compression", "rope")
 TEXT = "the cat sat on the mat and the moon"
@@ -44,7 +44,7 @@ def test_a_layer_is_chosen_by_its_number_and_its_kind(hybrids, opened):
 def test_layers_of_two_kinds_are_not_compared(hybrids, opened):
     at = opened("pages/real_models.py", source=hybrids["kimi"], layer="3", real_layers="yes")
     assert not at.exception
-    assert any("Only some layers of this model are MLA" in m.value for m in at.caption)
+    assert any(says(m.value, "real_models.layers_mixed") for m in at.caption)
 
 
 def test_a_shared_key_that_nothing_rotates_is_not_said_to_tell_places(hybrids, opened):
@@ -54,7 +54,7 @@ def test_a_shared_key_that_nothing_rotates_is_not_said_to_tell_places(hybrids, o
     wanted, parts = balance(trace), shares(trace)
     at = opened("pages/real_models.py", source=folder, layer="3", text=TEXT, map_head="1")
     follow = int((wanted > 0.5).sum())
-    assert f"{follow} of {len(wanted)} heads go by the key that all heads share" in statement(at)
+    assert says(statement(at), "real_models.line_shared", heads=len(wanted), positional=follow)
     assert not any("looks mostly at" in one or "rotary" in one for one in prose(at))
     (chart,) = (one for one in charts(at) if one.alt.startswith("Vertical bars"))
     assert chart.names == ["own keys", "shared key", "twice the covariance"]

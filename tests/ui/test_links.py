@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.sampling import ALL
+from tests.ui.screen import says
 from ui.frame.pages import PAGES
 from ui.settings.shared import SHARED
 
@@ -83,7 +84,7 @@ def test_a_contradiction_opens_with_the_nearest_state_and_says_so(
     opened, page, link, name, given, used
 ):
     at = opened(PAGES[page].file, **link)
-    assert line(at) == f"{name}: “{given}” in the link is not possible; {used} is used instead."
+    assert says(line(at), "common.changed_setting", name=name, given=given, used=used)
     assert at.session_state["settings"][name] == used
     assert not at.error
     at.run()
@@ -104,7 +105,7 @@ def test_garbage_in_every_setting_is_one_line(opened, page, kind):
     text = GARBAGE[kind]
     names = {*PAGES[page].settings, *SHARED} - {"lang", "lecture"}
     at = opened(PAGES[page].file, **dict.fromkeys(names, text), bogus=text, lang="en")
-    assert "“bogus” in the link is not a setting" in line(at)
+    assert says(line(at), "common.unknown_setting", name="bogus")
     assert "<script>" not in at.warning[0].value
     assert at.title
 
@@ -133,8 +134,8 @@ def test_a_link_has_values_as_people_and_programs_write_them(opened, page, name,
 
 def test_a_setting_that_ends_without_a_value_is_still_one(opened):
     at = opened("pages/quiz.py", quiz_choice="4")  # the first question has four choices
-    assert (
-        line(at) == "quiz_choice: “4” in the link is not possible; the page's own is used instead."
+    assert says(
+        line(at), "common.changed_setting", name="quiz_choice", given="4", used="the page's own"
     )
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from mla_engine import PRESETS, costs
 from tests import patience
+from tests.ui.screen import says
 from ui.frame.pages import PAGES
 from ui.settings.page import joined
 from ui.settings.parsers import Setting, whole
@@ -73,7 +74,7 @@ def test_a_link_restores_it_and_a_button_resets_it(seen):
     assert {"toy_tokens", "n_heads"} <= set(found["sliders"])
     assert found["moved"] == {"toy_tokens": "5", "n_heads": "8"}
     assert found["reset"] == [{}, statement(3)]
-    assert "“70” in the link is not possible; 9 is used" in found["mended"]
+    assert says(found["mended"], "common.changed_setting", given="70", used="9")
     assert found["elsewhere"] == 0, "other pages carry its setting along"
 
 

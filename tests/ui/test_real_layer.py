@@ -15,7 +15,7 @@ from mla_engine.checkpoints import attention_config, hidden_states
 from tests.ui.conftest import CHECKPOINT as LAYER
 from tests.ui.conftest import REAL_TEXT as TEXT
 from tests.ui.controls import control
-from tests.ui.screen import charts, component, plain, speech, statement
+from tests.ui.screen import charts, component, plain, says, speech, statement
 from ui.engine.folders import written
 from ui.pages.decode import run as decode_run
 from ui.parts.ways import Way
@@ -89,7 +89,7 @@ def test_a_decoded_step_gives_the_output_of_transformers(real, theirs, demo):
         with torch.inference_mode():
             trace, _ = runner.layer.decode(runner.h[:, 8:9], runner.cache.rewind(8), form)
         np.testing.assert_allclose(trace.u[0, 0], theirs[1][LAYER][8], rtol=1e-3, atol=2e-5)
-    assert "MLA, full K and V. With seeded weights of the same sizes: MHA" in speech(at)
+    assert says(speech(at), "decode.whose")
 
 
 def test_the_keys_past_the_norm_by_hand(real, weights, demo):
@@ -132,10 +132,10 @@ def test_a_compressed_key_is_off_as_by_numpys_svd(real, weights, demo):
     assert singular[WIDTHS["c"]] < 1e-10 * singular[0] < singular[WIDTHS["c"] - 1]
     cut = left[:, :20] * singular[:20] @ right[:20]
     off = np.linalg.norm(h @ (exact - cut)[:64].T) / np.linalg.norm(h @ exact[:64].T)
-    assert f"20 numbers in place of 128: keys are off by {100 * off:.1f} %" in title(at)
+    assert says(title(at), "compression.line", rank="20", full="128", k=f"{100 * off:.1f} %")
     assert "after 64 numbers" in speech(at)
     control(at, "cmp_weights").set_value("random").run()
-    assert "In random weights no direction" in speech(at)
+    assert says(speech(at), "compression.words_random")
     assert f"off by {100 * off:.1f} %" not in title(at)
 
 
@@ -150,13 +150,13 @@ def test_a_grouped_models_kv_heads_are_compressed(real, llama):
     off = np.linalg.norm(h @ (exact[1] - cut).T) / np.linalg.norm(h @ exact[1].T)
     shown = {metric.label: metric.value for metric in at.metric}
     assert shown["values v"].replace("\xa0", " ") == f"{100 * off:.1f} %"
-    assert "in place of 64: keys" in title(at)
-    assert "its 8 heads share 2 KV heads" in speech(at)
+    assert says(title(at), "compression.line", full="64")
+    assert says(speech(at), "compression.words_grouped", heads="8", groups="2")
 
 
 def test_a_grouped_model_decodes_its_own_kind(real, llama):
     at = real("decode", source=llama)
-    assert "layer 1: GQA, g = 2. With seeded weights of the same sizes: MHA; MQA;" in speech(at)
+    assert says(speech(at), "decode.whose", real="GQA, g = 2")
     assert all(float(cell) < 1e-5 for cell in at.table[0].value.iloc[:, 4])
     assert any("no MLA" in m.value for m in at.markdown)
 

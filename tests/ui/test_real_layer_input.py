@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from tests.ui.conftest import CHECKPOINT
 from tests.ui.controls import control, pressed
-from tests.ui.screen import charts, component
+from tests.ui.screen import charts, component, says
 from tests.ui.test_real_layer import title
 from ui.engine import folders
 
@@ -76,7 +76,7 @@ def test_weights_with_nan_are_refused(real, changed, page):
 @pytest.mark.parametrize("page", LATENT_PAGES)
 def test_a_model_without_latents_waits_for_another_page(real, llama, page):
     at = real(page, source=llama)
-    assert "it has no latent" in at.error[0].value
+    assert says(at.error[0].value, "real_layer.no_latent")
     assert at.query_params["source"] == llama
 
 

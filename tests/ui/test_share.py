@@ -9,6 +9,7 @@ import segno
 from streamlit.testing.v1 import AppTest
 
 from mla_engine import worked_example
+from tests.ui.screen import says
 from ui.frame.pages import PAGES
 from ui.settings import address
 from ui.settings.server import web_address
@@ -81,8 +82,8 @@ def test_a_local_address_and_a_long_link_are_shown_with_what_to_do(opened, monke
     at = opened("pages/notation.py", notation_search="潜" * 60)
     link = shared(at)
     assert unquote(link).endswith("潜" * 60)
-    assert f"This link has {len(link)} characters" in warnings(at)
-    assert "reset the sizes or shorten the text" in warnings(at)
+    assert says(warnings(at), "share.long", count=len(link))
+    assert says(warnings(at), "share.long")
     assert "Phones" not in warnings(at)
 
 

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui import trained_models
-from tests.ui.screen import clicked, statement
+from tests.ui.screen import clicked, says, statement
 
 VALUES = "attention_maps", "absorption", "compression", "decode", "compare"
 V2_LITE = {"d_model": 2048, "n_heads": 16, "d_latent_kv": 512}
@@ -66,7 +66,7 @@ def test_without_files_weights_are_seeded(opened, tmp_path, monkeypatch):
 @pytest.mark.parametrize("variant", UNTRAINED)
 def test_a_variant_without_a_model_is_shown_with_drawn_weights(opened, page, variant):
     at = opened(f"pages/{page}.py", variant=variant)
-    assert f"No {UNTRAINED[variant]} has been trained here" in captions(at)
+    assert says(captions(at), "trained_layer.lacking", variant=UNTRAINED[variant])
     assert at.query_params["variant"] == variant
     assert at.selectbox(key="preset").value == "small"
     assert UNTRAINED[variant].lower() in shown(at)

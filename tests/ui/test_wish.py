@@ -3,7 +3,7 @@
 import pytest
 
 from tests.ui.controls import pressed
-from tests.ui.screen import component
+from tests.ui.screen import component, says
 from tests.ui.wishes import wish
 from ui.frame.story import steps
 from ui.frame.wish import MOST, STOPS, STORY
@@ -129,7 +129,7 @@ def test_in_the_story_a_wish_is_a_step_of_any_page(opened):
         wish(at, given, page=STORY)
         assert at.session_state["settings"]["stop"] == used
         assert at.session_state["page"] == steps()[used - 1].page
-    assert f"“{last + 9}” in the link is not possible; {last} is used instead" in warned(at)
+    assert says(warned(at), "common.changed_setting", given=last + 9, used=last)
 
 
 def test_a_reader_who_has_moved_on_in_the_story_stays_there(opened):

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from mla_engine.language_model import ModelTrace
 from tests.ui.controls import control
-from tests.ui.screen import csv, drawn, refusal, speech, statement
+from tests.ui.screen import csv, drawn, refusal, says, speech, statement
 from tests.ui.trained_models import model
 from ui.sources.trained import OWN
 from ui.words.numbers import off_by, prefixed_count, times
@@ -45,9 +45,13 @@ def test_the_work_is_that_of_the_trained_sizes_and_of_a_published_one(opened, qu
     at = opened(PAGE, **{name: str(value) for name, value in link.items()})
     own = work(queries, context, (HEADS, K, C))
     less, more = sorted(own, key=own.get)
-    assert statement(at) == (
-        f"One product, two brackets: {prefixed_count(own[less])} multiply-adds {less}, "
-        f"{prefixed_count(own[more])} {more}"
+    assert says(
+        statement(at),
+        "absorption.line",
+        less=prefixed_count(own[less]),
+        less_form=less,
+        more=prefixed_count(own[more]),
+        more_form=more,
     )
     shown = drawn(at, DRAWN)["adds"].traces[-1]["x"]
     assert shown == [own["absorbed"], own["expanded"]]
@@ -65,9 +69,13 @@ def test_a_published_size_is_one_choice_away_and_reads_no_sentence(opened):
     small = statement(at)
     control(at, "preset").set_value("deepseek-v2-lite").run()
     large = work(1, 4096, (16, 128, 512))
-    assert statement(at) == (
-        f"One product, two brackets: {prefixed_count(large['absorbed'])} multiply-adds absorbed, "
-        f"{prefixed_count(large['expanded'])} expanded"
+    assert says(
+        statement(at),
+        "absorption.line",
+        less=prefixed_count(large["absorbed"]),
+        less_form="absorbed",
+        more=prefixed_count(large["expanded"]),
+        more_form="expanded",
     )
     assert "with the same lengths" not in speech(at)
     assert not [area for area in at.text_area if area.key == "sentence"]
@@ -86,7 +94,9 @@ def test_merged_matrices_are_those_of_the_trained_weights(opened, name, layer):
     falling = np.linalg.svd(left @ right, compute_uv=False)
     assert_allclose(drawn(at, DRAWN)["spectrum"].values(0, "y"), falling, atol=1e-6)
     rank = np.linalg.matrix_rank(left @ right, tol=1e-5)
-    assert f"of head 2 is {D} × {C}, and {rank} of its {C} singular values" in speech(at)
+    assert says(
+        speech(at), "absorption.merged_look", head="2", rows=D, columns=C, rank=rank, most=C
+    )
     assert list(at.table[0].value["merged"]) == [str(HEADS * D * C)] * 2
 
 
@@ -114,7 +124,7 @@ def test_one_matrix_gives_the_sum_of_the_models_own_scores(opened):
     one = scores.sum(0)
     assert_allclose(drawn(at, DRAWN)["map_2"].values(0, "z"), one, rtol=1e-4, atol=1e-5)
     error = np.sqrt(((one - scores) ** 2).sum() / (scores**2).sum())
-    assert f"but by {off_by(error)} from each head's own scores" in speech(at)
+    assert says(speech(at), "absorption.one_words", scores=off_by(error))
 
 
 def test_the_sentence_is_read_and_unknown_words_are_refused(opened):

@@ -7,7 +7,7 @@ from pathlib import Path
 from mla_engine import PRESETS
 from tests.ui.controls import control
 from tests.ui.pages.test_compare import LINK, PAGE
-from tests.ui.screen import charts, statement, texts
+from tests.ui.screen import charts, says, statement, texts
 from ui.engine import shared_cache
 
 VARIANTS = ["MHA", "GQA", "MQA", "MLA, expanded", "MLA, absorbed", "DSA, absorbed"]
@@ -88,11 +88,11 @@ def test_whose_weights_the_maps_are_of(opened, demo, request):
         both,
     )
     one = said(vs_right_as="mha")
-    assert one.startswith(f"A: {name}, MLA, absorbed has the weights and real inputs of ")
-    assert "; B has random weights and vectors for the same tokens, from one seed." in one
+    assert says(one, "compare.one_real", real=f"A: {name}, MLA, absorbed")
+    assert says(one, "compare.one_real", drawn="B")
     other = said(vs_left_as="gqa", vs_right_as="own")
     assert other.startswith(f"B: {name}, MLA, absorbed has the weights")
-    assert "; A has random weights" in other
+    assert says(other, "compare.one_real", drawn="A")
 
 
 def test_a_real_layer_is_compared_under_its_own_name(real, demo):

@@ -15,7 +15,7 @@ from tests.checkpoints.serving import serving
 from tests.checkpoints.test_own_preset import KIMI, OWN
 from tests.sampling import covering
 from tests.ui.controls import link, pressed
-from tests.ui.screen import charts, lead, speech, statement
+from tests.ui.screen import charts, lead, says, speech, statement
 from ui.engine import shared_cache
 from ui.settings.parsers import is_own, preset_of
 
@@ -193,7 +193,7 @@ def test_sizes_that_nobody_changed_are_the_preset(opened: Opened):
 def test_trained_models_have_no_sizes_to_keep(opened: Opened, real):
     labels = {"Keep as A", "Keep as B"}
     for at in (opened(PAGE), real("compare")):
-        assert "choose another model there than a trained one" in speech(at)
+        assert says(speech(at), "compare.keep_none")
         assert not labels & {one.label for one in at.button}
     at = given(opened(PAGE), "B", MINE)
     assert "B: mine, MLA, absorbed keeps 416" in statement(at)

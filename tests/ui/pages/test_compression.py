@@ -31,7 +31,7 @@ from mla_engine.studies.words import hidden_states
 from tests.ui.chart_checks import check_bars, check_lines
 from tests.ui.conftest import CHECKPOINT, REAL_TEXT
 from tests.ui.controls import control
-from tests.ui.screen import Chart, csv, drawn, plain, refusal, said, speech, statement
+from tests.ui.screen import Chart, csv, drawn, plain, refusal, said, says, speech, statement
 from ui.engine import queue
 from ui.pages.compression import fitting
 from ui.words.numbers import count, error_percent, millions, size
@@ -102,19 +102,18 @@ def test_what_a_latent_loses_and_saves(seen, link):
 
     shown = percents(engine.lost("joint", [RANK]))
     assert metrics(at) == {ERRORS[name]: text for name, text in shown.items()}
-    assert statement(at) == (
-        f"9 numbers in place of 40: keys are off by {shown['k']}, the output by {shown['u']}"
-    )
-    assert (
-        "Cached per token and layer: **9** numbers instead of 40; in bf16, "
-        f"{size(18)} instead of {size(80)}."
-    ) in said(at)
+    assert says(statement(at), "compression.line", rank="9", full="40", k=shown["k"], u=shown["u"])
+    assert says(said(at), "compression.saved", rank="9", full="40", held=size(18), whole=size(80))
     assert plain(drawn(at, DRAWN)["errors"].alt) == plain(
         f"Errors over the size of the latent. At 9: keys {shown['k']}, values {shown['v']}, "
         f"scores {shown['scores']}, output {shown['u']}."
     )
-    assert drawn(at, DRAWN)["cache"].alt == (
-        f"Cache per token over the size of the latent. At 9 it is {size(18)}, MHA keeps {size(80)}."
+    assert says(
+        drawn(at, DRAWN)["cache"].alt,
+        "compression.alt_cache",
+        rank="9",
+        held=size(18),
+        whole=size(80),
     )
     table = csv(downloads["mla_compression_errors.csv"])
     assert list(table) == ["way", "rank", *ERRORS, "cache_bytes_per_token_bf16"]
@@ -148,7 +147,7 @@ def test_the_singular_values(seen, link):
     assert (chart.words, chart.layout["shapes"][0]["x0"]) == (["9 kept"], 9)
     ends = [float(found) for found in re.findall(r"\d\.\d\de[+-]\d\d", chart.alt)]
     assert ends == pytest.approx([falling[0][0], falling[0][-1]], rel=6e-3)
-    assert plain(chart.alt).startswith("Singular values of W_K stacked over W_V, from ")
+    assert says(plain(chart.alt), "compression.alt_spectrum")
     table = csv(downloads["mla_compression_spectra.csv"])
     assert list(table) == ["both", "W_K", "W_V"]
     for (_, column), wanted in zip(table.items(), falling, strict=True):
@@ -209,7 +208,7 @@ def test_as_an_mla_that_can_be_absorbed(seen, rank):
     floor = error_percent(lost[-1].u)
     assert plain(floor) in plain(chart.alt)
     (sentence,) = [text for text in said(at) if text.startswith("One shared rotary key")]
-    assert f"**{count(100 * found.share)} %** of what 2 rotated keys" in sentence
+    assert says(sentence, "compression.mla_words", share=count(100 * found.share), heads="2")
     assert plain(f"the output is off by **{floor}**.") in sentence
     by_rank = lost[0].u > 2 * lost[-1].u and rank == 9
     most = "cut off by the size of the latent" if by_rank else "mostly the rotation"
@@ -255,7 +254,7 @@ def test_what_training_keeps_of_the_queries(seen, link, width, begins):
     axis = "numbers kept<br>per token and layer"
     check_bars(chart, {"kept per token": kept}, names, axis, map(count, kept))
     each = "; ".join(f"{name}: {count(n)}" for name, n in zip(names, kept, strict=True))
-    assert chart.alt == f"Query numbers kept for the backward pass, per token: {each}."
+    assert says(chart.alt, "compression.alt_queries", each=each)
     (sentence,) = [text for text in said(at) if text.startswith(begins)]
     assert f"training keeps 72 query numbers per token; with it, {width} if the" in sentence
     shown = at.table[-1].value
@@ -290,7 +289,7 @@ def test_a_logarithmic_axis_is_that_of_the_errors_alone(opened):
 def test_rank_zero_loses_all(opened):
     at = opened(PAGE, **LINK | {"cmp_rank": "0"})
     assert metrics(at) == dict.fromkeys(ERRORS.values(), "100.0\xa0%")
-    assert statement(at).startswith("0 numbers in place of 40:")
+    assert says(statement(at), "compression.line", rank="0", full="40")
     assert drawn(at, DRAWN)["errors"].layout["shapes"][0]["x0"] == 0
 
 
@@ -302,9 +301,9 @@ def test_weights_that_fall_faster_lose_less_and_a_latent_is_as_large_as_its_head
     control(at, "cmp_decay").set_value(2.0).run()
     assert float(before["keys k"].split()[0]) > float(metrics(at)["keys k"].split()[0])
     control(at, "cmp_heads").set_value(1).run()
-    assert "9 numbers in place of 20" in statement(at)
+    assert says(statement(at), "compression.line", rank="9", full="20")
     control(at, "cmp_rank").set_value(20).run()
-    assert "20 numbers in place of 20" in statement(at)
+    assert says(statement(at), "compression.line", rank="20", full="20")
 
 
 def test_a_real_layers_own_latent_and_random_weights_on_its_inputs(real, demo):
@@ -316,7 +315,7 @@ def test_a_real_layers_own_latent_and_random_weights_on_its_inputs(real, demo):
     assert values[64] < 1e-6 * values[0] < values[63]
     ends = drawn(at, DRAWN)["spectrum"].layout["yaxis"]["range"]
     assert 7 < ends[1] - ends[0] < 9, "down to the rounding beyond the latent"
-    assert "falls to rounding after 64 numbers" in speech(at)
+    assert says(speech(at), "compression.words_latent", latent="64")
     assert control(at, "cmp_weights").options == ["the model's own", "chosen spectrum", "random"]
     control(at, "cmp_weights").set_value("random").run()
     config = content_config(load_attention(demo, CHECKPOINT, heads=(0,)).config)
@@ -324,14 +323,14 @@ def test_a_real_layers_own_latent_and_random_weights_on_its_inputs(real, demo):
     h = hidden_states_of(demo, REAL_TEXT, CHECKPOINT).h
     (lost,) = loss(layer, h, joint(layer.W_K, layer.W_V), [20])
     assert metrics(at) == {label: error_percent(vars(lost)[name]) for name, label in ERRORS.items()}
-    assert "In random weights no direction" in speech(at)
+    assert says(speech(at), "compression.words_random")
 
 
 def test_a_grouped_model_compresses_its_kv_heads(real, llama):
     at = real("compression", source=llama, cmp_rank="20")
-    assert "its 8 heads share 2 KV heads" in speech(at)
-    assert statement(at).startswith("20 numbers in place of 64:")
-    assert control(at, "cmp_heads").label == "Heads that share the latent (of 2)"
+    assert says(speech(at), "compression.words_grouped", heads="8", groups="2")
+    assert says(statement(at), "compression.line", rank="20", full="64")
+    assert says(control(at, "cmp_heads").label, "compression.heads", heads="2")
 
 
 def test_a_real_layer_is_fitted_to_what_transformers_lets_in(real, llama):
@@ -357,9 +356,9 @@ def test_a_real_layer_is_fitted_to_what_transformers_lets_in(real, llama):
     place = chart.values(0, "x").tolist().index(40)
     assert_allclose(chart.values(0, "y")[place], 100 * wanted.u, rtol=1e-3)
     assert_allclose(chart.values(1, "y")[place], 100 * rotated.u, rtol=1e-3)
-    assert f"it is off by **{plain(error_percent(wanted.u))}**" in text
-    assert f"the same size would be off by **{plain(error_percent(alone.u))}**" in text
-    assert f"a passage of {count(passage.shape[1])} tokens" in text
+    assert says(text, "compression.mla_at", u=plain(error_percent(wanted.u)))
+    assert says(text, "compression.mla_alone", u=plain(error_percent(alone.u)))
+    assert says(text, "compression.mla_by_passage", tokens=count(passage.shape[1]))
 
 
 def test_without_inputs_a_real_layer_is_converted_by_its_weights_and_says_so(real, llama):
@@ -369,14 +368,14 @@ def test_without_inputs_a_real_layer_is_converted_by_its_weights_and_says_so(rea
     at = real("compression", source=llama, cmp_rank="40", activations=str(file))
     found = transmla.converted(load_attention(llama, CHECKPOINT))
     (wanted,) = transmla.losses(found, h, [40 - 16])
-    assert f"it is off by **{plain(error_percent(wanted.u))}**" in speech(at)
+    assert says(speech(at), "compression.mla_at", u=plain(error_percent(wanted.u)))
     assert "both chosen by the weights alone" in speech(at)
 
 
 def test_a_grouped_preset_and_values_out_of_range(opened):
     given = {"preset": "llama-3-8b", "cmp_rank": "999", "cmp_heads": "64", "cmp_decay": "9"}
     at = opened(PAGE, **LINK | given)
-    assert statement(at).startswith("120 numbers in place of 120:")
+    assert says(statement(at), "compression.line", rank="120", full="120")
     assert metrics(at) == dict.fromkeys(ERRORS.values(), "0.0\xa0%")
     assert (control(at, "cmp_heads").value, control(at, "cmp_decay").value) == (6, 3.0)
 

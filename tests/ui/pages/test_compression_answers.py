@@ -29,6 +29,7 @@ from tests.ui.screen import (
     prose,
     refusal,
     saying,
+    says,
     speech,
     statement,
 )
@@ -120,15 +121,19 @@ def test_the_number_on_top_is_the_cut_models(opened, models):
     whole, trained = percent(models["mha"]), percent(models["mla"])
     number, line = map(plain, lead(at))
     assert number == percent(truncated(models["mha"], 6))
-    assert line == (
-        f"of the answers are right when the trained MHA keeps 6 of 48 numbers per token "
-        f"(all: {whole}); an MLA trained with 13 gets {trained}"
+    assert says(
+        line, "compression.answered", rank="6", full="48", whole=whole, cached="13", trained=trained
     )
-    assert plain(drawn(at, DRAWN)["answers"].alt) == (
-        f"Right answers over the numbers cached. MHA of 6 numbers: {number} cut by its weights, "
-        f"{percent(cut(models, 'texts', 6))} by its texts. MLA, trained with 13: {trained}."
+    assert says(
+        plain(drawn(at, DRAWN)["answers"].alt),
+        "compression.alt_answers",
+        rank="6",
+        weights=number,
+        texts=percent(cut(models, "texts", 6)),
+        cached="13",
+        trained=trained,
     )
-    assert "Right answers in 80 fresh texts of five tasks" in speech(at)
+    assert says(speech(at), "compression.asked", texts="80")
 
 
 @pytest.mark.parametrize(("size", "mla"), [(8, 8), (4, CACHED), (20, CACHED)])
@@ -150,13 +155,13 @@ def test_the_bars_tell_which_answers_break(seen, models, size, mla):
     rows = chart.layout["yaxis"]["ticktext"]
     assert rows == ["recall", "copy", "count back", "agreement", "brackets"]
     assert chart.axis("x") == "right answers, %"
-    assert plain(chart.alt).startswith("Right answers by task. MHA 48: recall ")
+    assert says(plain(chart.alt), "compression.alt_tasks")
 
 
 def test_the_slider_walks_over_the_sizes_that_are_drawn(opened):
     at = opened(PAGE)
     slider = control(at, "cmp_size")
-    assert slider.label == "Numbers cached per token and layer (MHA: 48)"
+    assert says(slider.label, "compression.size_of", full="48")
     assert slider.options == [str(size) for size in SIZES]
     assert slider.value == CACHED
     slider.set_value(8).run()
@@ -193,8 +198,8 @@ def test_inside_a_layer_errors_are_those_of_fresh_texts(seen, models, number):
     falling = np.linalg.svd(stacked.astype(float), compute_uv=False)
     assert_allclose(drawn(at, DRAWN)["spectrum"].values(0, "y"), falling, rtol=1e-4)
     last = f"{100 * falling[-1] / falling[0]:.0f} %"
-    assert f"The smallest singular value is still {last} of the largest" in speech(at)
-    assert f"The weights of layer {number} of the trained MHA" in speech(at)
+    assert says(speech(at), "compression.words_trained", last=last)
+    assert says(speech(at), "compression.words_trained", layer=number)
     assert at.subheader[0].value.startswith(f"Inside layer {number}:")
     table = csv(downloads["mla_compression_errors.csv"])
     assert set(table["rank"]) == {0, *SIZES}
@@ -214,12 +219,12 @@ def test_drawn_weights_are_one_choice_away_and_called_noise(opened):
     h = torch.tensor(hidden_states(WORDS, 0, layer.config.d_model))[None]
     (lost,) = loss(layer, h, joint(layer.W_K, layer.W_V), [CACHED])
     assert metrics(at) == {label: error_percent(vars(lost)[name]) for name, label in ERRORS.items()}
-    assert statement(at).startswith("13 numbers in place of 48: keys are off by")
-    assert at.title[0].value == "One small latent can stand for keys and values"
+    assert says(statement(at), "compression.line", rank="13", full="48")
+    assert says(at.title[0].value, "compression.title")
     at.button(key="take_trained").click().run()
     assert control(at, "cmp_weights").value == "own"
     assert not {"cmp_weights", "preset"} & {*at.query_params}
-    assert at.title[0].value == "Shrink a cache after training, and answers break"
+    assert says(at.title[0].value, "compression.title_answers")
 
 
 def test_queries_are_those_of_a_published_model(seen):
@@ -243,7 +248,7 @@ def test_the_reader_is_asked_for_the_share_of_right_answers(seen, models):
     asked = component(seen(PAGE).at, "guess")
     right = 100 * fmean(shares(truncated(models["mha"], CACHED)).values())
     assert asked["right"] * 100 / 40 == pytest.approx(right)
-    assert "Cut to 13, how many" in asked["asks"]
+    assert says(asked["asks"], "compression.guess_answers", size="13")
     hidden = [".st-key-lead", ".st-key-compression-answers", ".st-key-compression-tasks"]
     assert asked["hides"] == hidden
 
@@ -253,7 +258,7 @@ def test_without_a_trained_mha_weights_are_drawn(opened, tmp_path, monkeypatch):
     trained_models.write(tmp_path, "mla")
     at = opened(PAGE)
     assert control(at, "cmp_weights").options == ["chosen spectrum", "random"]
-    assert statement(at).startswith("13 numbers in place of 48")
+    assert says(statement(at), "compression.line", rank="13", full="48")
     (tmp_path / "mha.safetensors").write_bytes(b"no model")
     at = opened(PAGE)
     assert "mha.safetensors" in refusal(at)

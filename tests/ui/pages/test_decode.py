@@ -42,7 +42,7 @@ from mla_engine.layer import AttentionLayer
 from mla_engine.studies.words import hidden_states
 from tests.ui.conftest import CHECKPOINT, REAL_TEXT, noted_downloads, open_page
 from tests.ui.controls import button, control, has_button
-from tests.ui.screen import component, csv, lead, own, prose, statement
+from tests.ui.screen import component, csv, lead, own, prose, says, statement
 from tests.ui.wishes import wish
 from ui.pages.decode import run
 from ui.parts.ways import Way
@@ -207,9 +207,14 @@ def of_page(at: AppTest, kind: str) -> list[str]:
 
 def test_the_title_sets_what_mha_holds_against_mla(shown):
     mha, mla = 19 * 4 * 108, 19 * 4 * 24
-    assert statement(shown.at) == (
-        f"Small sizes of our own, sizes changed: after 19 tokens MLA holds {tied_size(mla)} per "
-        f"layer in float32, MHA with the same heads {tied_size(mha)}, {times(mha / mla)} as much"
+    assert says(
+        statement(shown.at),
+        "decode.line",
+        model="Small sizes of our own, sizes changed",
+        tokens="19",
+        mla=tied_size(mla),
+        mha=tied_size(mha),
+        ratio=times(mha / mla),
     )
 
 
@@ -218,12 +223,11 @@ def test_with_an_indexer_the_title_tells_what_a_step_reads(seen):
     turn = next(n for n in range(1, 100) if n * 8 + min(n, 4) * (20 + 4) < n * (20 + 4))
     at = seen(PAGE, **LINK, variant="dsa").at
     assert lead(at)[0] == tied_size(read) == at.main.table[0].value.loc["DSA, absorbed", "Read"]
-    assert statement(at) == (
-        f"Small sizes of our own, sizes changed: after {CONTEXT} tokens a step reads 4 chosen "
-        f"latents and all index keys, {tied_size(read)} per layer in float32, MLA "
-        f"{tied_size(every)}; {times(every / read)} as much; DSA reads less from {turn} tokens on"
-    )
-    assert any(">k<sup>I</sup></span>, so DSA holds more" in one for one in prose(at))
+    said, amounts = statement(at), {"dsa": tied_size(read), "mla": tied_size(every)}
+    assert says(said, "decode.line_indexed", tokens=CONTEXT, **amounts)
+    assert says(said, "decode.reads_chosen", topk=4)
+    assert says(said, "decode.reads_less", ratio=times(every / read), name="DSA", turn=turn)
+    assert any(says(one, "decode.look_indexed") for one in prose(at))
 
 
 @pytest.mark.parametrize(
@@ -237,14 +241,14 @@ def test_below_the_choice_a_step_reads_all_and_its_full_length_is_told(
     context = 8 + 4 - 1
     turn = next(n for n in range(1, 10**4) if 128 * n + 576 * min(n, 2048) < 576 * n)
     said = statement(at)
-    assert f"after {context} tokens a step reads every latent (k = 2,048 is not reached)" in said
-    assert f"{tied_size(4 * context * 704)} per layer in float32" in said
-    dense = tied_size(4 * context * 576)
-    assert said.endswith(f"MLA {dense}; DSA reads less from {turn:,} tokens on")
+    amounts = {"dsa": tied_size(4 * context * 704), "mla": tied_size(4 * context * 576)}
+    assert says(said, "decode.line_indexed", tokens=context, **amounts)
+    assert says(said, "decode.reads_all", topk="2,048")
+    assert says(said, "decode.reads_more", name="DSA", turn=f"{turn:,}")
     read, every = (2 * layers * n for n in (128 * tokens + 576 * 2048, 576 * tokens))
     length = next(one for one in prose(at) if "At the full length" in one)
     assert f"({tokens:,} tokens, {layers} layers, bf16)" in length
-    assert f"reads **{tied_size(read)}**: 2,048 latents and {tokens:,} index keys" in length
+    assert says(length, "decode.at_length", dsa=tied_size(read), topk="2,048", tokens=f"{tokens:,}")
     assert f"read **{tied_size(every)}**, {times(every / read)} as much" in length
     picture = component(at, "growing")
     assert picture["tick"] == {"at": tick, "text": tied_size(tick)}
@@ -252,7 +256,7 @@ def test_below_the_choice_a_step_reads_all_and_its_full_length_is_told(
 
 def test_an_index_key_wider_than_the_latent_never_saves_reading(unrun, opened):
     at = opened(PAGE, **LINK | {"d_latent_kv": "2", "d_rope": "4"}, variant="dsa")
-    assert statement(at).endswith("with these sizes DSA never reads less")
+    assert says(statement(at), "decode.reads_never", name="DSA")
 
 
 def test_it_opens_with_mha_to_mla_and_the_chosen_one(unrun, opened):
@@ -282,11 +286,11 @@ def test_blocks_are_as_wide_as_the_bytes_of_their_tokens(shown):
     assert picture["titles"] == ["prompt", "earlier token", "newest token"]
     drawn = [row["colour"] for row in picture["rows"]]
     assert drawn == [look(way.code).colour for way in WAYS.values()]
-    assert picture["axis"] == "held by a layer, float32"
+    assert says(picture["axis"], "decode.axis_held")
     assert picture["tick"] == {"at": 2**14, "text": tied_size(2**14)}
     listed = "; ".join(f"{name}: {of[2]}" for name, of in zip(WAYS, held, strict=True))
     assert picture["told"][2] == f"Caches after 19 tokens. {listed}."
-    assert picture["says"][2] == "Step 3: every cache has taken in 19 tokens."
+    assert says(picture["says"][2], "decode.says", step="3", tokens="19")
     assert picture["dials"] == [{"label": "Step (of 32)", "first": 1, "count": 32}]
     assert picture["at"] == [2]
     file = csv(shown.files["decode_growth.csv"])
@@ -374,16 +378,15 @@ def test_glm_5_3_flash_reads_less_only_from_where_its_choice_begins(unrun, opene
 
     turn = 1 + next(n for n in range(2**13, 0, -1) if reads(n) >= 512 * n)
     said = statement(at)
-    assert "reads every latent (k = 2,048 is not reached) and an index key for every 4" in said
-    assert f"{tied_size(4 * reads(context))} per layer in float32" in said
-    assert said.endswith(
-        f"MLA {tied_size(4 * context * 512)}; Block DSA reads less from {turn:,} tokens on"
-    )
+    amounts = {"dsa": tied_size(4 * reads(context)), "mla": tied_size(4 * context * 512)}
+    assert says(said, "decode.line_indexed", tokens=context, **amounts)
+    assert says(said, "decode.reads_all_blocks", topk="2,048", pools=4)
+    assert says(said, "decode.reads_more", name="Block DSA", turn=f"{turn:,}")
     tokens, layers = 1_048_576, 11
     read, every = (2 * layers * n for n in (reads(tokens), 512 * tokens))
     length = next(one for one in prose(at) if "At the full length" in one)
-    assert f"({tokens:,} tokens, {layers} layers with a cache, bf16)" in length
-    assert f"reads **{tied_size(read)}**: 2,048 latents a layer, and an index key for" in length
+    assert says(length, "decode.at_length_blocks", tokens=f"{tokens:,}", layers=layers)
+    assert says(length, "decode.at_length_blocks", dsa=tied_size(read), topk="2,048")
     assert f"read **{tied_size(every)}**, {times(every / read)} as much" in length
 
 
@@ -392,9 +395,17 @@ def test_the_lead_of_entries_and_of_a_state_is_what_their_caches_hold(seen):
     csa = tied_size(WAYS["CSA, chosen entries"].held_bytes(19))
     at = seen(PAGE, **LINK, variant="csa").at
     assert lead(at)[0] == csa == at.main.table[0].value.loc["CSA, chosen entries", "Held"]
-    assert statement(at) == (
-        f"{name}: after 19 tokens CSA holds {csa} per layer in float32: an entry for every 2 "
-        f"tokens (9 so far), the last 3 tokens, and what waits to be pooled; MLA {mla}"
+    assert says(
+        statement(at),
+        "decode.line_pooled",
+        model=name,
+        tokens="19",
+        name="CSA",
+        held=csa,
+        block="2",
+        entries="9",
+        window="3",
+        mla=mla,
     )
     each, of_mla = tied_size((20 + 8) * 4 / 2), tied_size(24 * 4)
     said = f"a token adds **{each}** on average, with MLA {of_mla}, "
@@ -403,9 +414,15 @@ def test_the_lead_of_entries_and_of_a_state_is_what_their_caches_hold(seen):
     at = seen(PAGE, **LINK, variant="kda").at
     state = 4 * 948
     turn = next(n for n in range(1, 1000) if n * 4 * 24 > state)
-    assert statement(at) == (
-        f"{name}: after 19 tokens KDA holds {tied_size(state)} per layer in float32, as much as "
-        f"after the first; MLA {mla}, and more than KDA from {turn} tokens on"
+    assert says(
+        statement(at),
+        "decode.line_delta",
+        model=name,
+        tokens="19",
+        name="KDA",
+        held=tied_size(state),
+        mla=mla,
+        turn=turn,
     )
     assert any(f"to the fixed **{tied_size(state)}**" in said for said in prose(at))
 
@@ -457,23 +474,20 @@ def test_what_is_timed_and_compared_are_these_layers_in_their_forms(shown):
 
 def test_the_sentences_say_what_is_counted_and_that_all_forms_agree(shown):
     _noise, counted = of_page(shown.at, "caption")
-    assert "counted for a whole layer of 6 heads, one sequence, float32" in counted
+    assert says(counted, "decode.counted", all="6")
     assert "with 4 of the heads on this machine's CPU (1 thread, float32)" in counted
     _look, step, agreement, expand, compared, *rest = prose(shown.at)
-    assert step == "**Step 3** as it was computed and run:"
-    assert agreement == (
-        "All three forms of MLA give the same output: none is further than **5e-07** from the "
-        "whole sequence computed at once. The other ways stay within **6e-07** of theirs."
-    )
+    assert says(step, "decode.of_step", step="3")
+    assert says(agreement, "decode.agreement", worst="5e-07", others="6e-07")
     wins = costs.expanding_wins(LATENT, CONTEXT)
-    assert f"only from **{wins}** new tokens a step on with {CONTEXT} in the cache" in expand
+    assert says(expand, "decode.expand", queries=wins, tokens=CONTEXT)
     given = {"dtype_bytes": 4, "heads": range(HEADS)}
     for name in ("MLA, absorbed", "MHA"):
         way = WAYS[name]
         run = costs.decode(way.config, CONTEXT, way.form, cache=way.cache, **given)
         assert f"takes {prefixed(run.total_flops / 2)}" in compared
         assert f"moves {tied_size(run.total_bytes)}" in compared
-    assert f"of the {HEADS} heads run, with {CONTEXT} tokens in the cache" in compared
+    assert says(compared, "measure.compared", heads=f"{HEADS} heads", tokens=CONTEXT)
     assert not any(rest), "nothing of a real model or an assumed latent"
 
 
@@ -485,8 +499,8 @@ def test_the_page_opens_on_a_step_of_v2_lite_run_with_some_heads(opened):
     assert all(float(cell) < 1e-5 for cell in cells.iloc[:, 4])
     config = GroupedConfig(d_model=2048, n_heads=16, n_kv_heads=16, d_head=128)
     assert costs.parameters(config, range(4)) <= 5 * 2**20 < costs.parameters(config, range(8))
-    assert "a whole layer of 16 heads" in of_page(at, "caption")[1]
-    assert "the time with 4 of the heads" in of_page(at, "caption")[1]
+    assert says(of_page(at, "caption")[1], "decode.counted", all="16")
+    assert says(of_page(at, "caption")[1], "decode.counted", heads="4")
     assert at.query_params == {"preset": "deepseek-v2-lite"}
 
 
@@ -644,8 +658,14 @@ def test_the_headline_of_a_real_grouped_layer_is_what_its_own_cache_holds(real, 
     cache = AutoModelForCausalLM.from_pretrained(llama)(torch.arange(6)[None]).past_key_values
     held = tied_size(cache.layers[CHECKPOINT].keys.nbytes + cache.layers[CHECKPOINT].values.nbytes)
     mla = tied_size(4 * 6 * (4 * 16 + 8))
-    assert statement(at) == (
-        f"llama: after 6 tokens GQA holds {held} per layer in float32, MLA in its place {mla}"
+    assert says(
+        statement(at),
+        "decode.line_in_full",
+        model="llama",
+        tokens="6",
+        name="GQA",
+        held=held,
+        mla=mla,
     )
     assert lead(at)[0] == held == at.main.table[0].value.loc["GQA, g = 2", "Held"]
 
@@ -655,7 +675,7 @@ def test_one_token_leaves_no_step(real, demo):
     save_file({"h": torch.ones(1, 256)}, file, {"tokens": '["a"]'})
     at = real("decode", activations=str(file))
     assert statement(at) == ""
-    assert "the text has one token, and a step needs one before it" in at.error[0].value
+    assert says(at.error[0].value, "decode.too_short")
     assert not at.get("bidi_component") or "growing" not in {
         one.proto.component_name for one in at.get("bidi_component")
     }, "there is nothing to move"
@@ -669,7 +689,7 @@ def test_a_name_stays_text(real, demo):
     shutil.copytree(demo, folder, dirs_exist_ok=True)
     at = real("decode", source=str(folder), dec_prompt="4", dec_step="2")
     title = statement(at)
-    assert html.unescape(title).startswith(f"{HOSTILE}: after 6 tokens MLA holds")
+    assert says(html.unescape(title), "decode.line", model=HOSTILE, tokens="6")
     whose = next(m for m in prose(at) if "With the weights" in m)
     assert f"{HOSTILE}, layer 1" in html.unescape(whose)
     for text in (title, whose):

@@ -8,7 +8,7 @@ import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.screen import component, csv, lead, own, prose, statement
+from tests.ui.screen import component, csv, lead, own, prose, says, statement
 from tests.ui.trained_models import CACHED, TRAINED_ON, model, write
 from ui.engine import shared_cache
 from ui.pages.decode import run
@@ -55,14 +55,18 @@ def test_the_words_are_those_that_the_chosen_model_writes(opened, code):
     assert picture["text"] == {"prompt": TEXT.split(), "written": wanted}
     assert picture["dials"][0]["count"] == len(wanted) == STEPS
     for step in (1, 2, STEPS):
-        assert picture["says"][step - 1] == (
-            f"Step {step}: “{wanted[step - 1]}” was written, {5 + step} words in every cache."
+        assert says(
+            picture["says"][step - 1],
+            "decode.says_word",
+            step=step,
+            word=wanted[step - 1],
+            tokens=5 + step,
         )
         text = " ".join([TEXT, *wanted[:step]])
-        assert picture["told"][step - 1].startswith(f"The text: {text}. Caches after {5 + step} w")
+        assert says(picture["told"][step - 1], "decode.alt_words", text=text, tokens=5 + step)
     step4 = f"**Step 4**, “{wanted[3]}”, as it was computed"
     assert any(step4 in html.unescape(said) for said in prose(at))
-    assert f"The **{code.upper()}** model writes the words" in captions(at)
+    assert says(captions(at), "decode.written_by", writer=code.upper())
 
 
 def test_the_models_write_different_words():
@@ -93,9 +97,13 @@ def test_every_cache_holds_what_its_model_keeps_of_so_many_words(opened, downloa
     table = at.main.table[0].value
     assert list(table["Held"]) == [tied_size(4 * each * tokens) for _, each in WAYS.values()]
     mha, mla = (4 * CACHED[code] * tokens for code in ("mha", "mla"))
-    assert statement(at) == (
-        f"after {tokens} words MLA holds {tied_size(mla)} per layer in float32, "
-        f"MHA with the same heads {tied_size(mha)}, {times(mha / mla)} as much"
+    assert says(
+        statement(at),
+        "decode.line_words",
+        tokens=tokens,
+        mla=tied_size(mla),
+        mha=tied_size(mha),
+        ratio=times(mha / mla),
     )
     growth = csv(downloads["decode_growth.csv"])
     assert list(growth["mha"]) == [4 * CACHED["mha"] * (5 + n) for n in range(1, STEPS + 1)]
@@ -108,8 +116,13 @@ def test_every_cache_holds_what_its_model_keeps_of_so_many_words(opened, downloa
 def test_the_headline_is_of_the_model_that_writes(opened, code):
     at = opened(PAGE, sentence=TEXT, variant=code)
     held, mla = (tied_size(4 * CACHED[one] * 9) for one in (code, "mla"))
-    assert statement(at) == (
-        f"after 9 words {code.upper()} holds {held} per layer in float32, MLA in its place {mla}"
+    assert says(
+        statement(at),
+        "decode.line_words_in_full",
+        tokens="9",
+        name=code.upper(),
+        held=held,
+        mla=mla,
     )
     assert lead(at)[0] == held
 
@@ -148,8 +161,8 @@ def test_the_page_opens_on_the_apps_own_sentence(opened):
 def test_what_the_choice_means_at_a_published_size(opened):
     (said,) = [m for m in prose(opened(PAGE)) if "DeepSeek-V3" in m]
     mla, mha = 61 * 2 * (512 + 64), 61 * 2 * 2 * 128 * 128  # layers, bytes, numbers of a token
-    assert f"MLA keeps **{tied_size(mla)}** of every token" in said
-    assert f"MHA with the same heads **{tied_size(mha)}**, {times(mha / mla)} as much" in said
+    assert says(said, "decode.at_large", mla=tied_size(mla))
+    assert says(said, "decode.at_large", mha=tied_size(mha), ratio=times(mha / mla))
     seeded = opened(PAGE, preset="small")
     assert not [m for m in prose(seeded) if "DeepSeek-V3" in m]
     assert component(seeded, "growing")["text"] == {"prompt": [], "written": []}
@@ -169,7 +182,7 @@ def test_unknown_words_are_refused_by_name_and_the_page_stays(opened):
 def test_a_text_beyond_the_training_has_a_note(opened):
     assert TRAINED_ON < 5 + STEPS
     said = captions(opened(PAGE, sentence=TEXT))
-    assert f"grows to 21 words, and the models were trained on {TRAINED_ON} at most" in said
+    assert says(said, "decode.beyond", words="21", most=TRAINED_ON)
     long = opened(PAGE, sentence="anna lamp " * 20)
     drawn = component(long, "growing")["text"]["prompt"]
     assert drawn == ["…", *["anna", "lamp"] * 12]
@@ -182,7 +195,7 @@ def test_a_text_beyond_the_training_has_a_note(opened):
 def test_a_full_sentence_is_refused_and_can_be_mended(opened):
     at = opened(PAGE, sentence="anna " * 256)
     assert statement(at) == ""
-    assert "leave room for a word that is written" in html.unescape(at.error[0].value)
+    assert says(html.unescape(at.error[0].value), "decode.too_long")
     box(at).set_value(TEXT).run()
     assert not at.error
     assert component(at, "growing")["text"]["prompt"] == TEXT.split()
@@ -195,8 +208,8 @@ def test_where_a_model_is_missing_its_weights_are_drawn_and_called_so(
     monkeypatch.setattr("ui.sources.trained.FOLDER", tmp_path)
     shared_cache.clear()
     at = opened(PAGE, sentence=TEXT, variant="mha")
-    assert "for want of a trained model: MHA." in captions(at)
-    assert "DSA is that MLA with an indexer" in captions(at)
-    assert "The **MLA** model writes" in captions(at)
+    assert says(captions(at), "decode.untrained", ways="MHA")
+    assert says(captions(at), "decode.indexed")
+    assert says(captions(at), "decode.written_by", writer="MLA")
     assert component(at, "growing")["text"]["written"] == written("mla", TEXT)
     shared_cache.clear()

@@ -14,7 +14,18 @@ from mla_engine import mechanisms
 from mla_engine.language_model import generate
 from mla_engine.language_model.texts import NAMES, NUMBERS, OPENING, TASKS, WORDS
 from tests.ui.controls import control, pressed
-from tests.ui.screen import Chart, charts, clicked, csv, lead, prose, refusal, statement, texts
+from tests.ui.screen import (
+    Chart,
+    charts,
+    clicked,
+    csv,
+    lead,
+    prose,
+    refusal,
+    says,
+    statement,
+    texts,
+)
 from tests.ui.trained_models import CACHED, LAYERS, TRAINED_ON, VARIANTS, model, write
 from ui.words.text import catalogue
 
@@ -80,7 +91,7 @@ def test_the_bars_are_the_softmax_of_another_forward(opened, code, temperature):
 def test_the_statement_quotes_the_last_eight_words(opened):
     assert f"after “{TEXT}” the model" in html.unescape(statement(opened(PAGE, sentence=TEXT)))
     long = html.unescape(statement(opened(PAGE, sentence=f"{OWN} {TEXT}")))
-    assert f"after “… boat anna {TEXT}” the model" in long
+    assert says(long, "language_model.line", text=f"… boat anna {TEXT}")
 
 
 def test_every_probability_can_be_downloaded(opened, downloads):
@@ -121,7 +132,9 @@ def test_the_caches_grow_by_the_formula_with_every_word(opened, downloads):
         assert list(bars.values(0, "x")) == wanted
         assert list(csv(downloads["caches.csv"])["held"]) == wanted
         assert [text.strip() for text in bars.traces[1]["text"]] == [f"{n:,}" for n in wanted]
-        assert f"24 numbers per token and layer × 2 layers × {length} words" in " ".join(texts(at))
+        assert says(
+            " ".join(texts(at)), "language_model.counted", layers="2", words=length, each="24"
+        )
         pressed(at, "lm_write")
 
 
@@ -165,7 +178,9 @@ def test_a_text_beyond_the_training_has_a_note(opened):
     said = " ".join(caption.value for caption in at.caption)
     assert f"has 200 words, and the model was trained on {TRAINED_ON} at most" in said
     assert "words 185 to 200 of 200" in said
-    assert "the largest of 5 words" in said  # 4 heads of 200 words and their gaps in 192 columns
+    assert says(
+        said, "language_model.pooled", n="5"
+    )  # 4 heads of 200 words and their gaps in 192 columns
     wanted = expected("mla", long)[-1].max()
     assert float(lead(at)[0].removesuffix(" %")) == pytest.approx(100 * wanted, rel=5e-3)
     at = opened(PAGE, sentence="anna " * 256)
@@ -223,7 +238,7 @@ def test_an_attention_opens_the_pages_of_its_inside_with_this_very_run(opened, c
         assert shown.selectbox(key="map_tensor").value == name
         shown = opened(f"pages/{there}.py", **run)
         said = html.unescape(" ".join(caption.value for caption in shown.caption))
-        assert f"A small trained model, layer {number}." in said
+        assert says(said, "trained_layer.badge", layer=number)
         assert TEXT in {text for box in shown.text_area for text in (box.value, box.placeholder)}
         assert heads["th_head"] == f"{number}.{head}"
         assert (

@@ -10,7 +10,7 @@ from streamlit.testing.v1.element_tree import TextInput
 
 from mla_engine import PRESETS, SYMBOLS, MultiHeadLatentAttention
 from mla_engine.names import citation
-from tests.ui.screen import csv, statement
+from tests.ui.screen import csv, says, statement
 from ui.words.text import catalogue
 
 PAGE = "pages/notation.py"
@@ -138,8 +138,13 @@ def test_what_a_variant_has_and_caches(opened, variant, name, cached):
     assert list(rows(at)) == [code for code in SYMBOLS if code in cached]
     has = len(rows(opened(PAGE, variant=variant, notation_of="present")))
     order = [code for code in SYMBOLS if code in cached]
-    assert said(at) == (
-        f"{name[0]} has {has} of the {len(SYMBOLS)} symbols and caches {', '.join(order)}"
+    assert says(
+        said(at),
+        "notation.line",
+        variant=name[0],
+        has=has,
+        all=len(SYMBOLS),
+        cached=", ".join(order),
     )
     assert statement(at).count('<span class="tensor ') == len(order)
     zh = opened(PAGE, variant=variant, lang="zh", notation_of="cached")
@@ -216,7 +221,7 @@ def test_nothing_found_is_said_as_typed(opened, downloads, typed):
     assert not rows(at)
     assert not downloads.keys() & {"notation.csv"}
     said = at.info[0].value
-    assert html.unescape(said) == f"No symbol has “{typed}” in its names or its meaning."
+    assert says(html.unescape(said), "notation.nothing", text=typed)
     quoted = re.search("“(.*)”", said)[1]
     assert not set("<>*_`$|[]()~:") & set(re.sub(r"&\w+;|&#\d+;", "", quoted))
 

@@ -24,7 +24,7 @@ from mla_engine import (
 )
 from mla_engine.studies.words import hidden_states
 from tests.sampling import ALL
-from tests.ui.screen import component, csv, prose, statement
+from tests.ui.screen import component, csv, prose, says, statement
 from ui.words.numbers import count, digits, mixed, prefixed_count, size, times
 from ui.words.text import tensor
 
@@ -92,9 +92,7 @@ def test_a_variant_shows_its_own_layer(
     drawn = shapes(config, form)
     scene = component(at, "scene")
     steps = ", ".join(f"{step} {shape[1:]}" for step, shape in drawn.items())
-    assert scene["alt"] == (
-        f"Data flow from h to u; each step with its shape (tokens first): {steps}"
-    )
+    assert says(scene["alt"], "flow.alt", steps=steps)
     shows_layer(scene, drawn, cached)
     shows_values(scene, config, form)
     rows = [
@@ -138,7 +136,7 @@ def shows_figures(at: AppTest, config: Config, cached: int, mha: int) -> None:
     look, *doors, problem = prose(at)
     assert doors == [f"**{door}**" for door in DOORS]
     assert look.startswith("A model reads tokens, words or parts of them; what its heads need")
-    assert problem.startswith("A model that writes token after token keeps the keys and values")
+    assert says(problem, "overview.problem")
     tensors = re.findall(r"<span.*?</span>", problem)
     assert tensors == [tensor(code) for code in ("c_KV", "k_C", "v_C", "k_R", "q_C")]
 
@@ -168,8 +166,8 @@ def shows_layer(scene: dict, drawn: dict[str, tuple[int, ...]], cached: int) -> 
         f"1 token: {cached} numbers kept", f"8 tokens: {8 * cached:,} numbers kept",
     )  # fmt: skip
     assert scene["texts"]["number"] == f"{cached}"
-    assert scene["texts"]["part"] == "… the first 8 of 11 tokens"
-    assert f"= {cached} numbers per token and layer" in scene["shelf"]["size"]
+    assert says(scene["texts"]["part"], "scene.part", shown="8", all="11")
+    assert says(scene["shelf"]["size"], "scene.shelf_size", numbers=cached)
 
 
 def shows_picture(picture: dict, blocks: dict, drawn: dict, cached: int) -> None:
@@ -206,9 +204,7 @@ def shows_values(scene: dict, config: Config, form: str) -> None:
         values = getattr(trace, block["code"])[place].T
         assert torch.tensor(block["cells"]).allclose(values[:8], rtol=1e-2, atol=1e-30)
         assert block["most"] == pytest.approx(float(values[:8].abs().max()))
-        assert block["cut"].startswith(
-            f"One column a token: {min(8, len(values))} of {len(values)} numbers, head 0, "
-        )
+        assert says(block["cut"], "scene.cut", shown=min(8, len(values)), all=len(values))
 
 
 @pytest.mark.parametrize("variant", LAYERS)
@@ -226,8 +222,8 @@ def test_a_card_tells_the_formula_the_cost_and_the_page(opened: Opened, variant:
         assert "pre" not in written, "a step without a block is written out"
         assert bool(written) == (code != "h")
         page = PAGES.get(code, "Attention maps")
-        assert card["open"] == f"Click or press Enter: {page} shows its inside."
-    assert scene["shelf"]["open"] == "Click or press Enter: KV cache shows its inside."
+        assert says(card["open"], "scene.open", page=page)
+    assert says(scene["shelf"]["open"], "scene.open", page="KV cache")
     if variant == "mla":
         assert "RMSNorm" in cards["c_KV"]["formula"]
         assert "RoPE" in cards["k_R"]["formula"]
@@ -281,9 +277,8 @@ def multiply_adds(config: Config, form: str) -> dict[str, int]:
 
 def test_one_head_is_said_in_the_singular(opened: Opened) -> None:
     at = opened(variant="gqa", **LINK | {"n_heads": "1", "n_kv_heads": "1"})
-    assert statement(at) == (
-        "GQA remembers 48 numbers per token and layer; standard attention (MHA) with the same "
-        "1 head remembers 48"
+    assert says(
+        statement(at), "overview.line", variant="GQA", elements="48", heads="1 head", mha="48"
     )
 
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from mla_engine import PRESETS, claims
 from mla_engine import quiz as engine
 from mla_engine.figures.looks import look
-from tests.ui.screen import charts, csv, statement
+from tests.ui.screen import charts, csv, says, statement
 from tests.ui.wishes import wish
 from ui.frame.pages import PAGES
 from ui.words.numbers import count, digits, size
@@ -294,7 +294,7 @@ def test_predict_then_reveal(opened):
     config = PRESETS[question.preset].config
     mha = config.n_heads * (config.d_head + config.d_value)
     ratio = mha / (config.d_latent_kv + config.d_rope)
-    assert statement(at) == "Question 2 of 2: what do you predict?"
+    assert says(statement(at), "quiz.line_open", number="2", count="2")
     assert at.radio[0].label == "Your prediction"
     assert at.radio[0].options == choices(question, "en")
     assert not any('class="quiz-choices"' in e.body for e in at.get("html"))
@@ -308,7 +308,7 @@ def test_predict_then_reveal(opened):
     told = bare(part(at, "quiz-choices"))
     assert "Notso:itis" in told
     assert f"={ratio:.1f}×" in told
-    assert statement(at).endswith("0 of 1 predicted right so far")
+    assert says(statement(at), "quiz.line", answered="1", right="0")
     assert at.query_params["quiz_answers"] == f"-{wrong}"
     assert "quiz_choice" not in at.query_params
     assert not at.radio
@@ -362,7 +362,7 @@ def test_the_score_and_the_board_count_what_is_right(opened):
     wrong = "1" if right[1] == "0" else "0"
     answers = right[0] + wrong + right[2]
     at = opened(PAGE, quiz_seed="7", quiz_count="4", quiz_answers=answers, quiz_number="2")
-    assert statement(at) == "Question 2 of 4: 2 of 3 predicted right so far"
+    assert says(statement(at), "quiz.line", number="2", count="4", right="2", answered="3")
     chip = r'<li class="([\w ]+)"><b role="img" aria-label="(\w+)">(.)</b> (\d)</li>'
     assert re.findall(chip, part(at, "quiz-board")) == [
         ("right", "right", "✓", "1"),
@@ -372,7 +372,7 @@ def test_the_score_and_the_board_count_what_is_right(opened):
     ]
     assert 'aria-label="Questions of this set"' in part(at, "quiz-board")
     button(at, "Start again").click().run()
-    assert statement(at) == "Question 1 of 4: what do you predict?"
+    assert says(statement(at), "quiz.line_open", number="1", count="4")
     assert at.query_params == {"quiz_seed": "7", "quiz_count": "4"}
 
 
@@ -455,7 +455,7 @@ def test_the_set_ends_with_what_was_missed_and_the_pages_to_read_again(opened, m
     at = opened(PAGE, **link)
     button(at, "Summary").click().run()
     assert at.query_params["quiz_done"] == "1"
-    assert statement(at) == "The set of 4 is done: 1 of 2 predicted right"
+    assert says(statement(at), "quiz.line_done", count="4", right="1", answered="2")
     rows = re.findall(r'<li class="(\w+)">(.*?)</li>', part(at, "quiz-missed"))
     assert [mark for mark, _ in rows] == ["wrong", "shown", "unanswered"]
     for (_, row), question, number in zip(rows, questions[1:], (2, 3, 4), strict=True):
@@ -475,7 +475,7 @@ def test_a_set_without_a_mistake_says_so_and_leads_back(opened):
     at = opened(PAGE, quiz_done="True", **link)
     assert [e.value for e in at.success] == ["Every question was predicted right."]
     button(at, "Back to the questions").click().run()
-    assert statement(at) == "Question 3 of 3: 3 of 3 predicted right so far"
+    assert says(statement(at), "quiz.line", number="3", count="3", right="3", answered="3")
     assert at.query_params["quiz_number"] == "3"
 
 
@@ -492,7 +492,7 @@ def test_the_second_press_at_the_last_question_opens_the_summary(opened):
 def test_another_set_or_another_length_begins_again(opened):
     at = opened(PAGE, quiz_seed="7", quiz_count="3", quiz_answers="01", quiz_number="2")
     seed, length = at.number_input[0], at.slider[0]
-    assert seed.label == "Set number: the same number gives the same questions"
+    assert says(seed.label, "quiz.seed")
     assert (length.label, length.min, length.max) == ("Questions", 1, KINDS)
     hint = "The link under More gives a class this set without your answers."
     assert hint in [caption.value for caption in at.caption]
@@ -502,7 +502,7 @@ def test_another_set_or_another_length_begins_again(opened):
     assert bare(part(at, "quiz-asks")) == bare(asks(first, "en"))
     at.slider[0].set_value(5).run()
     assert at.query_params == {"quiz_seed": "8", "quiz_count": "5"}
-    assert statement(at) == "Question 1 of 5: what do you predict?"
+    assert says(statement(at), "quiz.line_open", number="1", count="5")
 
 
 def test_a_link_for_the_class_has_the_set_but_no_answers(opened):

@@ -14,7 +14,7 @@ from mla_engine.language_model.accuracy import answers, exercises
 from mla_engine.language_model.sparse import ALL, KEYS, RULES
 from mla_engine.language_model.texts import TASKS
 from tests.ui.controls import pressed
-from tests.ui.screen import charts, csv, drawn, lead, prose, refusal, texts
+from tests.ui.screen import charts, csv, drawn, lead, prose, refusal, says, texts
 from tests.ui.trained_models import model, write
 from ui.pages.sparse import view as run
 from ui.pages.sparse.view import OWN
@@ -68,7 +68,7 @@ def test_the_bars_are_the_layers_own_and_the_bold_words_the_chosen_ones(opened, 
     (said,) = [one for one in prose(at) if one.startswith("From “")]
     assert f"layer {layer}" in said
     plain = html.unescape(said).replace("\xa0", " ")
-    assert f"has **{100 * (1 - lost):.1f} %** of the attention" in plain
+    assert says(plain, "sparse.left", kept=f"{100 * (1 - lost):.1f} %")
     assert f"**{100 * lost:.1f} %** is left out" in plain
     for few, after in ((keys, "the model expects"), (len(TEXT.split()), "with all keys")):
         shown = dsa(few)
@@ -80,7 +80,7 @@ def test_the_bars_are_the_layers_own_and_the_bold_words_the_chosen_ones(opened, 
 def test_a_query_that_sees_no_more_words_than_are_read_leaves_nothing_out(opened):
     at = opened(PAGE, sentence=TEXT, sp_keys="4", sp_back="5")
     (said,) = [one for one in prose(at) if one.startswith("From “")]
-    assert "it sees 4 words, and all of them are read. Nothing is left out." in said
+    assert says(said, "sparse.nothing_left", seen="4")
     assert "<b>" in drawn(at, KINDS)["keys"].layout["xaxis"]["ticktext"][3]
 
 
@@ -100,7 +100,7 @@ def test_of_a_long_text_the_chosen_words_are_drawn_first(opened, downloads):
     others = sorted(set(range(last + 1)) - set(chosen), key=lambda s: -heads.mean(0)[s])
     wanted = sorted([*chosen, *others[: 18 - 16]])
     assert words == [long.split()[place] for place in wanted]
-    assert "Drawn are 18 of 36 words" in " ".join(texts(at))
+    assert says(" ".join(texts(at)), "sparse.drawn", drawn="18", all="36")
     table = csv(downloads["sparse_keys.csv"])
     assert table["word"].tolist() == long.split()
     assert table.index[table["read"]].tolist() == chosen
@@ -120,8 +120,8 @@ def test_answers_over_the_keys_are_those_of_models_with_so_many(opened, download
     assert chart.layout["shapes"][0]["x0"] == 3
     number, said = lead(at)
     assert number.replace("\xa0", " ") == f"{100 * right(dsa(3)):.1f} %"
-    assert f"with all keys it is {100 * right(dsa(63)):.1f} %" in said.replace("\xa0", " ")
-    assert "reads 3 of up to 63 keys, chosen by a small indexer" in said
+    assert says(said.replace("\xa0", " "), "sparse.line", whole=f"{100 * right(dsa(63)):.1f} %")
+    assert says(said, "sparse.line", keys="3", most="63")
 
 
 @pytest.mark.parametrize("context", [2**11, 2**17])

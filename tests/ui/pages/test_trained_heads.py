@@ -24,7 +24,7 @@ from mla_engine.language_model.cuts import (
 )
 from mla_engine.language_model.heads import head_scores
 from mla_engine.language_model.texts import TASKS, WORDS
-from tests.ui.screen import Chart, charts, csv, lead, prose
+from tests.ui.screen import Chart, charts, csv, lead, prose, says
 from ui.pages.trained_heads import run
 from ui.settings import visit
 
@@ -91,7 +91,7 @@ def test_the_scores_of_every_head_are_drawn_and_can_be_taken_away(trained, opene
 
 def test_named_heads_are_told_and_the_others_are_mixed(trained, opened, monkeypatch):
     at = opened(PAGE)
-    assert "No head has a name here." in prose(at)
+    assert says(prose(at), "trained_heads.unknown")
     assert "0 of 4" in at.markdown[2].value
     assert "A head without a name: it has no task of its own. " in " ".join(prose(at))
     table = np.zeros((2, 2, 6))
@@ -235,7 +235,7 @@ def test_the_training_is_drawn_step_by_step(trained, opened):
 def test_a_model_whose_training_was_not_watched_has_no_steps(trained, opened):
     at = opened(PAGE, th_variant="mha", th_step="100")
     assert not at.select_slider
-    assert "How the heads came about" not in [one.value for one in at.subheader]
+    assert not says([one.value for one in at.subheader], "trained_heads.section_training")
 
 
 def test_a_file_that_is_written_again_is_read_again(trained, opened):

@@ -10,7 +10,7 @@ import pytest
 from mla_engine.language_model.cuts import effect, without_heads
 from mla_engine.language_model.texts import TASKS
 from tests.ui.pages.test_trained_heads import PAGE, drawn, of_file, scored, trained
-from tests.ui.screen import charts, lead, prose
+from tests.ui.screen import charts, lead, prose, says
 from ui.pages.trained_heads import run
 
 __all__ = ["trained"]
@@ -56,7 +56,7 @@ def test_beside_a_head_stands_the_one_that_has_most_of_its_score(trained, opened
     assert "MHA, without head 1 of layer 0." in said
     at = opened(PAGE, th_variant="mha", th_head="0.0", th_cut="namesakes")
     assert at.segmented_control(key="th_cut").value == "namesakes"
-    assert "without heads 0, 1 of layer 0" in lead(at)[1]
+    assert says(lead(at)[1], "trained_heads.without_namesakes", head="0, 1", layer="0")
 
 
 def test_one_model_stands_alone_by_default(trained, opened):

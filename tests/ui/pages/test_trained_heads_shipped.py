@@ -11,7 +11,7 @@ from mla_engine.language_model.accuracy import accuracies
 from mla_engine.language_model.cuts import without_heads
 from mla_engine.language_model.heads import head_scores
 from mla_engine.language_model.texts import TASKS
-from tests.ui.screen import prose
+from tests.ui.screen import prose, says
 from ui.pages.trained_heads import run
 
 PAGE = "pages/trained_heads.py"
@@ -38,7 +38,7 @@ def is_true(said: str, before: dict, after: dict, task: str, others: int) -> Non
     spared = [code for code in lost if lost[code] < 0.05]
     right = f"{100 * after[task]:.0f} %"
     if before[task] < 0.3:
-        assert said.startswith("Nothing to break yet")
+        assert says(said, "trained_heads.verdict_unlearned")
     elif lost[task] < 0.3 and others:
         assert said.startswith(
             f"**Shared**: {others} more look there, and {right} of {spoken(task)}"
@@ -70,11 +70,11 @@ def test_what_is_said_of_a_cut_is_what_is_measured_in_every_shipped_model(
             at.selectbox(key="th_head").set_value(f"{layer}.{head}").run()
             kinds = at.segmented_control(key="th_cut").options
             if name is None:
-                assert said_of_cut(at).startswith("A head without a name")
-                assert "all of its name" not in kinds
+                assert says(said_of_cut(at), "trained_heads.verdict_unnamed")
+                assert not says(kinds, "trained_heads.cut_namesakes")
                 continue
             same = [i for i, other in enumerate(names) if other == name]
-            assert ("all of its name" in kinds) == (len(same) > 1)
+            assert (says(kinds, "trained_heads.cut_namesakes")) == (len(same) > 1)
             looks = found.table[:, :, found.kinds.index(name)] >= 0.5
             task = TASK_OF.get(name, name)
             after = text_by_text(without_heads(model, layer, [head]))
