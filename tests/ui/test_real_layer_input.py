@@ -76,7 +76,7 @@ def test_weights_with_nan_are_refused(real, changed, page):
 @pytest.mark.parametrize("page", LATENT_PAGES)
 def test_a_model_without_latents_waits_for_another_page(real, llama, page):
     at = real(page, source=llama)
-    assert says(at.error[0].value, "real_layer.no_latent")
+    assert says(at.error[0].value, "checkpoint.no_latent")
     assert at.query_params["source"] == llama
 
 

@@ -66,7 +66,7 @@ def test_without_files_weights_are_seeded(opened, tmp_path, monkeypatch):
 @pytest.mark.parametrize("variant", UNTRAINED)
 def test_a_variant_without_a_model_is_shown_with_drawn_weights(opened, page, variant):
     at = opened(f"pages/{page}.py", variant=variant)
-    assert says(captions(at), "trained_layer.lacking", variant=UNTRAINED[variant])
+    assert says(captions(at), "reader.lacking", variant=UNTRAINED[variant])
     assert at.query_params["variant"] == variant
     assert at.selectbox(key="preset").value == "small"
     assert UNTRAINED[variant].lower() in shown(at)

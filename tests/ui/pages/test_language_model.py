@@ -238,7 +238,7 @@ def test_an_attention_opens_the_pages_of_its_inside_with_this_very_run(opened, c
         assert shown.selectbox(key="map_tensor").value == name
         shown = opened(f"pages/{there}.py", **run)
         said = html.unescape(" ".join(caption.value for caption in shown.caption))
-        assert says(said, "trained_layer.badge", layer=number)
+        assert says(said, "reader.badge", layer=number)
         assert TEXT in {text for box in shown.text_area for text in (box.value, box.placeholder)}
         assert heads["th_head"] == f"{number}.{head}"
         assert (

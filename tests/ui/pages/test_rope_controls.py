@@ -23,7 +23,7 @@ TOPICS = {
 
 def widget(at, name: str):
     kinds = (at.slider, at.number_input, at.radio, at.button_group)
-    return next(w for kind in kinds for w in kind if w.key.startswith(f"{name}:"))
+    return next(w for kind in kinds for w in kind if w.key == name)
 
 
 def test_a_click_on_the_scores_chooses_both_positions(opened, monkeypatch):
