@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mla_engine import mechanisms
+from mla_engine.config import AttentionConfig
 from ui.settings.parsers import Setting
 from ui.settings.shared import SHARED
 
-ANY_LAYER, LATENT_LAYER = "any", "latent"  # of a real model: any, or those of one mechanism
+LATENT_LAYER = "latent"  # the key of the mechanism whose layers Real models shows most of
 HOME = "overview"
 DIGITS = 18  # of a number that a browser may name
 GROUPS = "understand", "explore", "size", "check"  # of the navigation, in lecture order
@@ -84,9 +85,19 @@ def joined(*topics: Mapping[str, Setting]) -> dict[str, Setting]:
     return table
 
 
-def every(*but: str) -> tuple[str, ...]:
-    """Keys of all mechanisms but these."""
-    return tuple(one.key for one in mechanisms.all() if one.key not in but)
+def those(which: Callable[[type[AttentionConfig]], bool] = bool) -> tuple[str, ...]:
+    """Return the keys of the mechanisms whose configurations are such; by default of all."""
+    return tuple(one.key for one in mechanisms.all() if which(one.config_type))
+
+
+def any_layer(_config: AttentionConfig) -> bool:
+    """Take every layer of a real model."""
+    return True
+
+
+def mla_layer(config: AttentionConfig) -> bool:
+    """Take those with a latent, every one of which is read."""
+    return config.has_latent and not config.chooses_keys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +113,7 @@ class Page:
         sizes: whether the chip above it has the preset picker and the sliders of the sizes.
         opens: settings that it opens with where no other model is named, with a source of its own.
         empty: whether it shows nothing without a source: only another source is another model.
-        checkpoints: "any", or the key of a mechanism, where a real layer can stand in for them.
+        checkpoints: which layers of real models can stand in for them; None where none can.
         every_kind: whether it shows a real layer of a kind, too, that is not offered for any sizes.
         trained: whether the trained models read the shared sentence there; where it has sizes, one
             of their layers stands in for them until others are chosen.
@@ -124,11 +135,11 @@ class Page:
     group: str
     order: int
     settings: Mapping[str, Setting] = field(default_factory=dict)
-    mechanisms: tuple[str, ...] = field(default_factory=every)
+    mechanisms: tuple[str, ...] = field(default_factory=those)
     sizes: bool = True
     opens: Callable[[], Mapping[str, object]] = dict
     empty: bool = False
-    checkpoints: str = ""
+    checkpoints: Callable[[AttentionConfig], bool] | None = None
     every_kind: bool = False
     trained: bool = False
     fresh_texts: bool = False

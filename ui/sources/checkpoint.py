@@ -26,7 +26,7 @@ from ui.engine.workers import access, limits
 from ui.engine.workers.access import Place
 from ui.engine.workers.pool import ask
 from ui.settings import state
-from ui.settings.page import ANY_LAYER, PAGES, Note, Page
+from ui.settings.page import PAGES, Note, Page
 from ui.settings.visit import visit
 from ui.sources import whole
 from ui.words.numbers import count, size
@@ -207,7 +207,7 @@ def prepare() -> list[Note]:
 
 def _check(loaded: Checkpoint) -> None:
     """Raise ValueError where this page cannot show the layer or the text."""
-    if visit().page.checkpoints not in (ANY_LAYER, mechanisms.of(plan(loaded).config).key):
+    if not visit().page.checkpoints(plan(loaded).config):
         raise ValueError(t("checkpoint.no_latent"))
     if (given := len(inputs(loaded).tokens)) > MOST_TOKENS:
         raise ValueError(t("checkpoint.too_many", given=count(given), most=count(MOST_TOKENS)))
@@ -280,9 +280,8 @@ def _called(config: AttentionConfig) -> str | Phrase:
 
 def _pages_of(config: AttentionConfig) -> list[str]:
     """Return the names of the pages that show a real layer of this kind."""
-    places = ANY_LAYER, mechanisms.of(config).key
-    shown = (page for page in PAGES.values() if _shows(page, config))
-    return [t(f"{page.name}.link") for page in shown if page.checkpoints in places]
+    shown = (page for page in PAGES.values() if page.checkpoints and page.checkpoints(config))
+    return [t(f"{page.name}.link") for page in shown if _shows(page, config)]
 
 
 def _other_layer(loaded: Checkpoint) -> int | None:

@@ -7,7 +7,7 @@ from mla_engine.studies.bracketing import Bracketing, bracketings
 from ui.pages.absorption import brackets, merged, merges, rounding
 from ui.pages.absorption.view import View, mend
 from ui.parts.snippet import made
-from ui.settings.page import LATENT_LAYER, Functions, Page, Recipe, every, joined
+from ui.settings.page import Functions, Page, Recipe, joined, mla_layer, those
 
 
 def ran(_view: View) -> Functions:
@@ -39,8 +39,8 @@ PAGE = Page(
     group="understand",
     order=4,
     settings=joined(brackets.SETTINGS, merged.SETTINGS, rounding.SETTINGS, merges.SETTINGS),
-    mechanisms=every("pooled", "delta"),
-    checkpoints=LATENT_LAYER,
+    mechanisms=those(lambda kind: kind.in_full),
+    checkpoints=mla_layer,
     trained=True,
     lecture=("ab_side", "ab_queries"),
     mend=mend,

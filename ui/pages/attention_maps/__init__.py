@@ -18,7 +18,7 @@ from ui.pages.attention_maps.view import View, nearest
 from ui.parts import examples
 from ui.parts.snippet import Code, layer, literal, made
 from ui.settings import parsers
-from ui.settings.page import ANY_LAYER, Functions, Page, Recipe
+from ui.settings.page import Functions, Page, Recipe, any_layer
 from ui.settings.parsers import Setting, flag, number, one_of, sentence
 from ui.sources.layers import form_of
 from ui.words.text import t
@@ -106,7 +106,7 @@ PAGE = Page(
     group="explore",
     order=1,
     settings=SETTINGS,
-    checkpoints=ANY_LAYER,
+    checkpoints=any_layer,
     every_kind=True,
     trained=True,
     opens=partial(examples.opens, EXAMPLES),

@@ -13,7 +13,7 @@ from ui.pages.compare.topic import Topic
 from ui.parts import stops
 from ui.parts.control import control
 from ui.settings import state
-from ui.settings.page import ANY_LAYER, Page, Stops, joined
+from ui.settings.page import Page, Stops, any_layer, joined
 from ui.settings.parsers import Setting, one_of
 from ui.sources.model import present
 
@@ -53,7 +53,7 @@ PAGE = Page(
     group="size",
     order=4,
     settings=joined(side.SETTINGS, CHOICE, costs.SETTINGS, maps.SETTINGS),
-    checkpoints=ANY_LAYER,
+    checkpoints=any_layer,
     every_kind=True,
     trained=True,
     lecture=("vs_view", "vs_right"),

@@ -8,7 +8,7 @@ from ui.pages.compression import answers
 from ui.pages.compression.view import SETTINGS, View, drawn, mend
 from ui.parts import one_cache
 from ui.parts.snippet import Code, made
-from ui.settings.page import ANY_LAYER, Functions, Page, Recipe, every
+from ui.settings.page import Functions, Page, Recipe, any_layer, those
 from ui.sources import trained
 
 ASKED = (
@@ -71,8 +71,8 @@ PAGE = Page(
     group="explore",
     order=2,
     settings=SETTINGS,
-    mechanisms=every("pooled", "delta"),
-    checkpoints=ANY_LAYER,
+    mechanisms=those(lambda kind: kind.in_full),
+    checkpoints=any_layer,
     trained=True,
     fresh_texts=True,
     drawn=drawn,

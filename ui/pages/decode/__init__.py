@@ -10,7 +10,7 @@ from ui.pages.decode.view import SETTINGS, View, mend
 from ui.parts import examples, snippet
 from ui.parts.snippet import Code, made
 from ui.parts.ways import MOST, successor
-from ui.settings.page import ANY_LAYER, Functions, Page, Recipe
+from ui.settings.page import Functions, Page, Recipe, any_layer
 from ui.sources import Trained, trained
 from ui.sources.model import present
 
@@ -62,7 +62,7 @@ PAGE = Page(
     group="size",
     order=2,
     settings=SETTINGS,
-    checkpoints=ANY_LAYER,
+    checkpoints=any_layer,
     trained=True,
     opens=partial(examples.opens, EXAMPLES),
     lecture=("dec_prompt", "dec_speed"),

@@ -13,7 +13,7 @@ from ui.pages.real_models.sinks import Sinks
 from ui.pages.real_models.view import MEASURES, View, mend
 from ui.parts import atlas, examples
 from ui.parts.snippet import made
-from ui.settings.page import ANY_LAYER, Functions, Page, Recipe, joined
+from ui.settings.page import Functions, Page, Recipe, any_layer, joined
 from ui.sources.layers import form_of
 from ui.words.text import listed, t
 
@@ -62,7 +62,7 @@ PAGE = Page(
     sizes=False,
     opens=partial(examples.opens, sentences.EXAMPLES),
     empty=True,
-    checkpoints=ANY_LAYER,
+    checkpoints=any_layer,
     every_kind=True,
     lecture=("source", "layer", "map_head"),
     mend=mend,

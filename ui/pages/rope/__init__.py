@@ -7,7 +7,7 @@ from ui.pages.rope import merged, reading, turning, yarn
 from ui.pages.rope.head import SETTINGS, Topic, nearest
 from ui.parts import stops
 from ui.settings import state
-from ui.settings.page import LATENT_LAYER, Page, Stops, every, joined
+from ui.settings.page import Page, Stops, joined, mla_layer, those
 from ui.settings.parsers import Setting, one_of
 from ui.settings.visit import visit
 
@@ -33,8 +33,8 @@ PAGE = Page(
     group="understand",
     order=3,
     settings=joined(CHOICE, SETTINGS, turning.SETTINGS, merged.SETTINGS, reading.SETTINGS),
-    mechanisms=every("pooled", "pooled_index", "delta"),
-    checkpoints=LATENT_LAYER,
+    mechanisms=those(lambda kind: kind.in_full and not kind.has_blocks),
+    checkpoints=mla_layer,
     lecture=("rope_topic", "rope_pair", "rope_distance"),
     stops=stops_here,
     mend=nearest,

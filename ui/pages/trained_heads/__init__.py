@@ -13,7 +13,7 @@ from ui.pages.trained_heads.real import RealView
 from ui.pages.trained_heads.view import View
 from ui.parts import examples
 from ui.parts.snippet import Code
-from ui.settings.page import ANY_LAYER, Functions, Note, Page, Recipe, joined
+from ui.settings.page import Functions, Note, Page, Recipe, any_layer, joined, those
 from ui.sources import checkpoint
 
 OF_KIND = {
@@ -73,8 +73,8 @@ PAGE = Page(
     settings={name: replace(one, another_model=True) for name, one in OWN.items()},
     sizes=False,
     opens=partial(examples.opens, real.EXAMPLES),
-    mechanisms=("grouped", "latent"),
-    checkpoints=ANY_LAYER,
+    mechanisms=those(lambda kind: kind.in_full and not kind.chooses_keys),
+    checkpoints=any_layer,
     every_kind=True,
     lecture=("th_head", "th_step", "layer", "map_head"),
     mend=mend,
