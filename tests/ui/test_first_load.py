@@ -11,7 +11,7 @@ from ui.server import hooks
 ROOT = Path(__file__).parents[2]
 NOT_NEEDED = (  # by the first picture
     *hooks.LATER,
-    *("huggingface_hub", "kaleido", "plotly.express", "plotly.figure_factory", "pyarrow"),
+    *("huggingface_hub", "kaleido", "plotly.express", "plotly.figure_factory"),
     *("ray", "tokenizers", "transformers"),
     *(f"mla_engine.claims.{name}" for name in ("caches", "example", "forms", "trained", "work")),
 )

@@ -69,5 +69,5 @@ def test_its_layers_and_their_inputs_are_those_of_its_own_class(with_mla, models
     with torch.no_grad():
         theirs(torch.tensor([found.ids]))
     torch.testing.assert_close(found.h, entered[0], atol=1e-5, rtol=1e-5)
-    heads = checkpoint.attention(loaded, (1,), torch.float32, "cpu")
+    heads = loaded.attention(checkpoint.plan(loaded).config, (1,), torch.float32)
     assert torch.equal(heads.W_UK[0], whole.model(whole.held(folder)).blocks[1].attention.W_UK[1])

@@ -63,7 +63,8 @@ def test_what_enters_a_layer_is_what_a_worker_reads_and_transformers_computes(
 
 def test_a_layers_heads_have_the_weights_of_the_file(own_llama, theirs):
     heads, kept = (5, 2), slice(16 * 0, 16 * 1)  # of 8, four to a key and value head
-    layer = checkpoint.attention(Checkpoint(own_llama, "", 1), heads, torch.float64, "cpu")
+    loaded = Checkpoint(own_llama, "", 1)
+    layer = loaded.attention(checkpoint.plan(loaded).config, heads, torch.float64)
     attention = theirs.model.layers[1].self_attn
     rows = attention.q_proj.weight.unflatten(0, (8, 16)).double()
     assert torch.equal(layer.W_Q, rows[list(heads)])

@@ -3,14 +3,12 @@
 import html
 from urllib.parse import urlsplit
 
+import segno
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from ui.settings import address, state
 from ui.words.numbers import count
 from ui.words.text import listed, safe, t
-
-segno = LazyModule("segno")
 
 LARGE = 300  # characters; a longer link has a code too fine for the last rows
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import orjson
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import figures
 from ui import SCRIPTS, asset, css
 from ui.engine import shared_cache
@@ -24,8 +24,6 @@ from ui.settings.server import server
 from ui.settings.shared import TAGS
 from ui.settings.visit import is_plain, visit
 from ui.words.text import catalogue, t
-
-pd = LazyModule("pandas")
 
 PLOTLY = next(SCRIPTS.glob("PlotlyChart.*.js")).name  # which has Plotly in it
 BAR = "figures.bar_"  # how the keys of Plotly's own words begin
@@ -91,7 +89,7 @@ def show_map(drawing: Drawing, key: str, *, alt: str, clicks: str = "") -> None:
     show(drawing, key, alt=alt, data=partial(_cells, drawing), clicks=clicks)
 
 
-def _cells(drawing: Drawing) -> "pd.DataFrame":
+def _cells(drawing: Drawing) -> pd.DataFrame:
     """Return what a map draws under the names of its rows and columns, masked cells empty."""
     values, *names = drawing.args
     mask = drawing.keywords.get("mask")
@@ -100,7 +98,7 @@ def _cells(drawing: Drawing) -> "pd.DataFrame":
     return named(shown, rows, columns)
 
 
-def named(values: np.ndarray, rows: Iterable, columns: Iterable) -> "pd.DataFrame":
+def named(values: np.ndarray, rows: Iterable, columns: Iterable) -> pd.DataFrame:
     """Return a matrix with the names of its rows and columns; masked cells are empty."""
     texts = (
         [f"{value:.9g}" if np.isfinite(value) else "" for value in row.tolist()] for row in values

@@ -12,15 +12,13 @@ from io import BytesIO
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
+import pandas as pd
 import streamlit as st
 
 from kvcount.drawn import drawn
-from kvcount.lazy import LazyModule
 from ui.settings.server import server
 
-pd = LazyModule("pandas")
-
-Table = Callable[[], "pd.DataFrame"]
+Table = Callable[[], pd.DataFrame]
 
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _FORMULA = re.compile(r"(^|;)(?=['\"\s]*[=+\-@＝＋－＠])")
@@ -46,12 +44,12 @@ def button(label: str, made: Callable[[], bytes], file: str, mime: str, key: str
     )
 
 
-def csv(table: "pd.DataFrame") -> bytes:
+def csv(table: pd.DataFrame) -> bytes:
     """Return the table as CSV that a spreadsheet reads as UTF-8."""
     return _with_texts(table, inert).to_csv(index=False).encode("utf-8-sig")
 
 
-def html(table: "pd.DataFrame") -> str:
+def html(table: pd.DataFrame) -> str:
     """Return the table as HTML, to be read where it stands."""
     named = not isinstance(table.index, pd.RangeIndex)
     return table.to_html(border=0, index=named, na_rep="", float_format="{:.4g}".format)
@@ -68,7 +66,7 @@ def together(tables: Iterable[tuple[str, Table]]) -> bytes:
     return content.getvalue()
 
 
-def xlsx(table: "pd.DataFrame", sheet: str) -> bytes:
+def xlsx(table: pd.DataFrame, sheet: str) -> bytes:
     """Return the table as a workbook of one sheet."""
     content = BytesIO()
     with pd.ExcelWriter(content, engine="openpyxl") as writer:
@@ -92,7 +90,7 @@ def _keep_text(cell: Any) -> None:
         cell.data_type, cell.quotePrefix = "s", bool(_FORMULA.match(cell.value))
 
 
-def _with_texts(table: "pd.DataFrame", change: Callable[[str], str]) -> "pd.DataFrame":
+def _with_texts(table: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
     """Return the table with `change(text)` for every text, names of columns included."""
 
     def changed(value: object) -> object:

@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass
 
-from kvcount.lazy import LazyModule
+import pandas as pd
+
 from mla_engine import SYMBOLS
 from mla_engine.config import AttentionConfig
 from mla_engine.figures import FlowNode, symbol_html
 from mla_engine.symbols import sources
 from ui.sources import layers
 from ui.words.text import listed, t
-
-pd = LazyModule("pandas")
 
 TOKENS = 8  # shown in the data flow; every width is that of the whole layer
 
@@ -46,7 +45,7 @@ class Overview:
         present = self.shapes
         return [(source, code) for code in present for source in sources(code, self.form, present)]
 
-    def table(self) -> "pd.DataFrame":
+    def table(self) -> pd.DataFrame:
         """Return every step's symbol and shape, how it arises, and whether it is cached."""
         rows = [
             (code, list(shape), SYMBOLS[code].step(self.form).formula, SYMBOLS[code].cached)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.figures import Band, look
 from mla_engine.language_model import one_cache
@@ -23,8 +23,6 @@ from ui.settings import state
 from ui.settings.parsers import Setting, one_of, whole
 from ui.words.numbers import count, digits
 from ui.words.text import listed, safe, t
-
-pd = LazyModule("pandas")
 
 CODE = (OneCache.row, Row.perplexity, Row.times)
 FILE = ASSETS / "one_cache.json"
@@ -135,7 +133,7 @@ def _band(spreads: Sequence[Spread], sizes: dict[int, Row]) -> Band:
     return Band(list(sizes), *map(np.array, sides))
 
 
-def _table(found: OneCache) -> "pd.DataFrame":
+def _table(found: OneCache) -> pd.DataFrame:
     """Return every row with its perplexity on each kind of text and on both."""
     rows = []
     for row in found.rows:

@@ -34,7 +34,7 @@ PROVED = asyncio.Event()
 OWN = "/healthz"
 PATHS = "/_stcore/health", OWN
 ANSWERS = {"http": "http.response", "websocket": "websocket.http.response"}
-LATER = "pandas", "openpyxl", "segno"  # what the first picture does not need
+LATER = ("openpyxl",)  # what the first picture does not need
 GRACE_SECONDS = 5.0
 ROUND_SECONDS = 20.0  # between two looks for sessions that are over
 

@@ -5,16 +5,17 @@ from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from ui.settings.page import Page
 from ui.settings.server import server
 from ui.streamlit_internals import DeltaGenerator, current_run
 
-pd = LazyModule("pandas")
+if TYPE_CHECKING:
+    import pandas as pd  # which the workers, that import this file, do without
+
 PLAIN = "x-plain"  # a header of who reads without scripts
 P, R = ParamSpec("P"), TypeVar("R")
 

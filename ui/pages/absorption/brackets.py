@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from kvcount.lazy import LazyModule
+import pandas as pd
+
 from mla_engine import PRESETS, SYMBOLS, LatentConfig, figures
 from mla_engine.studies.bracketing import FORMS, SIDES, Bracketing, Matrix, bracketings
 from ui.pages.absorption.view import View
@@ -14,8 +15,6 @@ from ui.parts.questions import Question, decades
 from ui.settings.parsers import Setting, one_of, power_of_two
 from ui.words.numbers import count, prefixed_count, shortest, size, times, unit_of
 from ui.words.text import sentences, t
-
-pd = LazyModule("pandas")
 
 QUERIES = tuple(2**n for n in range(13))
 CONTEXTS = tuple(2**n for n in range(4, 21))
@@ -188,7 +187,7 @@ def _bars(
     )
 
 
-def counts(view: View) -> "pd.DataFrame":
+def counts(view: View) -> pd.DataFrame:
     """Return every number of both orders, in codes."""
     rows = []
     for form, order in orders(view).items():

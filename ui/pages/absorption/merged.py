@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 import torch
 
-from kvcount.lazy import LazyModule
 from mla_engine import LatentConfig, MultiHeadLatentAttention, figures
 from ui.engine import queue, shared_cache
 from ui.pages.absorption.view import View
@@ -18,8 +18,6 @@ from ui.settings.parsers import Setting, one_of, whole
 from ui.sources import Source, layers, work
 from ui.words.numbers import count, entries, times
 from ui.words.text import t, tensor
-
-pd = LazyModule("pandas")
 
 MATRICES = ("W_QK", "W_VO")
 SETTINGS = {
@@ -146,7 +144,7 @@ def _spectrum(view: View, facts: dict[str, str]) -> None:
     )
 
 
-def _entries(config: LatentConfig) -> "pd.DataFrame":
+def _entries(config: LatentConfig) -> pd.DataFrame:
     """Return the entries of the merged matrices and of their factors, all heads of a layer."""
     rows = {
         t(f"absorption.entries_{name}"): (entries(merged), entries(parts), times(merged / parts))

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 import torch
 
-from kvcount.lazy import LazyModule
 from mla_engine import LatentConfig, figures
 from mla_engine.studies import merging
 from ui.engine import queue, shared_cache
@@ -22,8 +22,6 @@ from ui.settings.parsers import Setting, number
 from ui.sources import Source, layers, work
 from ui.words.numbers import count, digits, off_by, shortest
 from ui.words.text import safe, t
-
-pd = LazyModule("pandas")
 
 SETTINGS = {
     "ab_gain": Setting(  # how many times as long the last word's h is made

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 import torch
 
-from kvcount.lazy import LazyModule
 from mla_engine import LatentConfig, figures
 from mla_engine.studies.agreement import DTYPES, agreement_of
 from ui.engine import queue, shared_cache
@@ -19,8 +19,6 @@ from ui.settings.parsers import Setting, one_of
 from ui.sources import Checkpoint, Source, layers, work
 from ui.words.numbers import count, scientific
 from ui.words.text import listed, t
-
-pd = LazyModule("pandas")
 
 FORMATS = tuple(str(dtype).removeprefix("torch.") for dtype in DTYPES)
 SETTINGS = {"ab_type": Setting("bfloat16", one_of(*FORMATS), "segmented_control", write=str)}
@@ -129,7 +127,7 @@ def _output(view: View, name: str, u: np.ndarray, limit: float) -> None:
     charts.show(figure, f"absorption:u_{name}", alt=alt, data=partial(_rows, view, name))
 
 
-def _rows(view: View, name: str) -> "pd.DataFrame":
+def _rows(view: View, name: str) -> pd.DataFrame:
     """Return one output in the chosen format, a row for each word."""
     u = vars(_found(view)[view.chosen.type])[name]
     return pd.DataFrame(u, pd.Index(view.words, name="word")).reset_index()
@@ -156,7 +154,7 @@ def _distances(found: dict[str, Rounding]) -> None:
     charts.show(figure, "absorption:rounding", alt=t("absorption.alt_rounding", each=each))
 
 
-def _table(found: dict[str, Rounding]) -> "pd.DataFrame":
+def _table(found: dict[str, Rounding]) -> pd.DataFrame:
     """Return the distances in every format."""
     rows = {
         name: [scientific(vars(result)[distance]) for distance in DISTANCES]
@@ -166,7 +164,7 @@ def _table(found: dict[str, Rounding]) -> "pd.DataFrame":
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-def _numbers(view: View) -> "pd.DataFrame":
+def _numbers(view: View) -> pd.DataFrame:
     """Return the distances as numbers, in codes."""
     found = _found(view).items()
     return pd.DataFrame({"type": name} | {d: vars(r)[d] for d in DISTANCES} for name, r in found)

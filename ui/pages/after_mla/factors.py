@@ -6,10 +6,10 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
+import pandas as pd
 import streamlit as st
 
 from kvcount import MODELS, Layer
-from kvcount.lazy import LazyModule
 from kvcount.levers import BITS, LEVERS, rows
 from mla_engine import figures
 from ui.pages.after_mla.view import END, PAIR, PASTED, SAME, STORY, Shown, View, divided, factor
@@ -22,8 +22,6 @@ from ui.settings.sizes import KV_TYPES
 from ui.words.numbers import amount, count, size, tied_size
 from ui.words.sources import cited
 from ui.words.text import listed, named, parted, t, translated
-
-pd = LazyModule("pandas")
 
 SETTINGS = {
     "am_model": Setting(
@@ -124,7 +122,7 @@ def _ends(amounts: list[float]) -> list[str]:
     return said
 
 
-def _table(view: View, amounts: list[float]) -> "pd.DataFrame":
+def _table(view: View, amounts: list[float]) -> pd.DataFrame:
     """Return a row for each bar: its factor, and a token's bytes after it."""
     found = view.shown.levers
     factors = [float(getattr(found, name)) for name in LEVERS]

@@ -2,17 +2,15 @@
 
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from kvcount.mistakes import Mistake, mistakes
 from mla_engine import figures
 from ui.parts import charts, prose
 from ui.words.numbers import count, size, times
 from ui.words.sources import cited
 from ui.words.text import named, parted, t, translated
-
-pd = LazyModule("pandas")
 
 PRINTED, LINE = 90, 22  # pixels of the picture, and more for each formula
 LINES = 74  # of a row of their table; in lower ones text does not wrap
@@ -61,7 +59,7 @@ def _said(one: Mistake) -> dict[str, str]:
     return {t(f"after_mla.column_{name}"): cell for name, cell in cells.items()}
 
 
-def _in_bytes(found: list[Mistake]) -> "pd.DataFrame":
+def _in_bytes(found: list[Mistake]) -> pd.DataFrame:
     """Return the formulas with their numbers in bytes."""
     rows = [
         {

@@ -3,10 +3,10 @@
 from collections import Counter
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
 from kvcount import MODELS
-from kvcount.lazy import LazyModule
 from kvcount.levers import levers
 from mla_engine import figures
 from ui.pages.after_mla.view import END, PAIR, SAME, Shown, View, divided, factor
@@ -16,8 +16,6 @@ from ui.settings.sizes import LENGTHS
 from ui.words.numbers import count, size, tied_size
 from ui.words.sources import cited
 from ui.words.text import listed, named, parted, sentences, t
-
-pd = LazyModule("pandas")
 
 SETTINGS = {
     "am_context": Setting(

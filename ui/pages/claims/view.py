@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kvcount.lazy import LazyModule
+import pandas as pd
+
 from mla_engine.claims import CLAIMS, VERDICTS
 from ui.pages.claims.cards import MARKS
 from ui.parts import statements
@@ -15,8 +16,6 @@ from ui.settings import parsers, state
 from ui.settings.parsers import Setting, one_of
 from ui.streamlit_internals import DeltaGenerator
 from ui.words.text import named, t
-
-pd = LazyModule("pandas")
 
 LETTERS = tuple(dict.fromkeys(claim[0] for claim in CLAIMS))  # of the sources
 CODES = tuple(map(code_of, VERDICTS))
@@ -92,7 +91,7 @@ def source_control() -> None:
     control("claims_source", write=({"all": t("claims.all_sources")} | labels).get)
 
 
-def figures(here: View) -> "pd.DataFrame":
+def figures(here: View) -> pd.DataFrame:
     """Return one row a computed figure of the statements shown, numbers as numbers."""
     rows = [
         {

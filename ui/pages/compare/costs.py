@@ -3,9 +3,9 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import costs, figures
 from mla_engine.costs import Cost, calls, held_bytes
 from ui.pages.compare.flow import mark
@@ -19,8 +19,6 @@ from ui.settings.parsers import Setting, power_of_two
 from ui.settings.sizes import CONTEXTS, LENGTHS, longest
 from ui.words.numbers import count, flop, heads, intensity, size, times
 from ui.words.text import sentences, t
-
-pd = LazyModule("pandas")
 
 CONTEXT = 2**15
 SETTINGS = {
@@ -100,7 +98,7 @@ class CostsTopic(Topic):
         """Return the cost of one more token, with the cache of the side's form."""
         return costs.decode(side.config, self.chosen.context, side.form.name)
 
-    def _table(self) -> "pd.DataFrame":
+    def _table(self) -> pd.DataFrame:
         """Return the costs of both with their ratio, those that differ marked."""
         a, b = map(self._costs, self.sides)
         rows = {}
@@ -111,7 +109,7 @@ class CostsTopic(Topic):
         columns = ["A", "B", t("compare.ratio")]
         return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
-    def _amounts(self) -> "pd.DataFrame":
+    def _amounts(self) -> pd.DataFrame:
         """Return the costs of both as numbers."""
         numbers = {side.letter: self._costs(side) for side in self.sides}
         return pd.DataFrame(numbers).rename_axis("amount").reset_index()

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import costs, figures
 from ui.pages.compare.side import Side
 from ui.pages.compare.topic import Topic
@@ -15,8 +15,6 @@ from ui.settings.parsers import preset_of
 from ui.sources import checkpoint, trained
 from ui.words.numbers import amount, count, digits, in_millions, millions, size, times
 from ui.words.text import listed, scaling_name, t, tensor
-
-pd = LazyModule("pandas")
 
 MOST_STEPS = 30  # whose boxes have their names within half of the room
 DIFFERS = "≠"
@@ -76,7 +74,7 @@ class FlowTopic(Topic):
         prose.say(self._differences())
         charts.download(self._steps, "compare_steps.csv")
 
-    def _sizes(self) -> "pd.DataFrame":
+    def _sizes(self) -> pd.DataFrame:
         left, right = (_sizes(side) for side in self.sides)
         rows = {
             t(f"compare.size_{name}"): (left[name], right[name], mark(left[name], right[name]))
@@ -94,7 +92,7 @@ class FlowTopic(Topic):
                 lines.append(" ".join(("-", t(f"compare.differ_{way}"), listed(codes))))
         return "\n".join(lines) or t("compare.same")
 
-    def _steps(self) -> "pd.DataFrame":
+    def _steps(self) -> pd.DataFrame:
         a, b = (side.flow.shapes for side in self.sides)
         rows = [
             (code, str(list(a.get(code, ()))), str(list(b.get(code, ()))), way)

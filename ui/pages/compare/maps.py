@@ -7,9 +7,9 @@ from contextlib import nullcontext
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import figures, ops
 from mla_engine.language_model.answers import answer
 from ui.pages.compare.side import Side, mend
@@ -31,8 +31,6 @@ from ui.streamlit_internals import DeltaGenerator
 from ui.words import text as texts
 from ui.words.numbers import count, digits, share, signed
 from ui.words.text import listed, safe, t
-
-pd = LazyModule("pandas")
 
 SETTINGS = {
     "vs_map": Setting("attention", one_of("attention", "scores"), "segmented_control"),
@@ -226,5 +224,5 @@ def _furthest_apart(left: np.ndarray, right: np.ndarray) -> Cell:
     return int(row), int(column)
 
 
-def _numbers(found: Run, kind: str) -> "pd.DataFrame":
+def _numbers(found: Run, kind: str) -> pd.DataFrame:
     return charts.named(head_map(found, kind), found.words, columns(found))

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import costs, figures, mechanisms
 from mla_engine.costs import Cost
 from mla_engine.figures import symbol_html
@@ -19,8 +19,6 @@ from ui.parts.ways import INDEXED, MOST, label, listed, of_model
 from ui.words import text as texts
 from ui.words.numbers import count, flop, tied_size
 from ui.words.text import named, parted, sentences, t, variant_name
-
-pd = LazyModule("pandas")
 
 CONTEXTS = tuple(2**n for n in range(8, 18))
 LONGEST = 10**6  # tokens at the end of the question's scale

@@ -3,9 +3,9 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import costs, figures
 from ui.engine import shared_cache
 from ui.pages.compute.view import View, or_never, plain
@@ -15,8 +15,6 @@ from ui.parts.measure import device_name
 from ui.parts.ways import listed
 from ui.words.numbers import count, digits
 from ui.words.text import t
-
-pd = LazyModule("pandas")
 
 DOUBLINGS = tuple(2**n for n in range(13))
 RIDGE = 1  # its look

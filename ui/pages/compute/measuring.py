@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from ui.pages.compute import run
 from ui.pages.compute.roof import table, under_roof
 from ui.pages.compute.run import Trial
@@ -17,8 +17,6 @@ from ui.parts.ways import label, listed
 from ui.settings.server import server
 from ui.words.numbers import clock, count, giga, share, times
 from ui.words.text import t
-
-pd = LazyModule("pandas")
 
 Taken = Mapping[str, tuple[Trial, float]]  # code -> what was timed, and its seconds
 
@@ -113,7 +111,7 @@ def _kernel(trial: Trial, seconds: float) -> str:
     )
 
 
-def _table(view: View, taken: Taken) -> "pd.DataFrame":
+def _table(view: View, taken: Taken) -> pd.DataFrame:
     """Return the bound, the measured time and their ratio of each way."""
     here, rows = machine(), {}
     for code, (trial, seconds) in taken.items():
@@ -122,7 +120,7 @@ def _table(view: View, taken: Taken) -> "pd.DataFrame":
     return table(rows, "bound", "measured", "ratio")
 
 
-def _numbers(taken: Taken) -> "pd.DataFrame":
+def _numbers(taken: Taken) -> pd.DataFrame:
     """Return modelled and measured, for the download."""
     here, rows = machine(), []
     for code, (trial, seconds) in taken.items():

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from functools import partial
 
-from kvcount.lazy import LazyModule
+import pandas as pd
+
 from mla_engine import costs, figures
 from mla_engine.costs import Device
 from ui.pages.compute import after
@@ -16,8 +17,6 @@ from ui.parts.ways import INDEXED, Ways, label, listed, of_model, successor, win
 from ui.words.numbers import clock, count, digits, flop, shortest, tied_size, times, unit_of
 from ui.words.sources import cited
 from ui.words.text import sentences, t, variant_name
-
-pd = LazyModule("pandas")
 
 PARTS = {"weights": 1, "cache": 0, "up_projected": 2, "hidden": 3}  # looks of what is no tensor
 ROOM = 1.7  # times the longest bar: on a phone as much as its text takes
@@ -179,7 +178,7 @@ def bytes_moved(view: View) -> None:
     show(figure, "byte_bars", alt=alt, data=partial(_costs, view), file="compute_bytes.csv")
 
 
-def _costs(view: View) -> "pd.DataFrame":
+def _costs(view: View) -> pd.DataFrame:
     """Return every cost, for the download."""
     chosen, parts, rows = view.chosen, _bytes_by_part(view), []
     for place, (code, way) in enumerate(view.ways.items()):
@@ -205,13 +204,13 @@ def _costs(view: View) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def table(rows: Mapping[str, tuple[str, ...]], *columns: str) -> "pd.DataFrame":
+def table(rows: Mapping[str, tuple[str, ...]], *columns: str) -> pd.DataFrame:
     """Return rows of texts by their names, under the columns' own texts."""
     names = [t(f"compute.column_{column}") for column in columns]
     return pd.DataFrame.from_dict(rows, orient="index", columns=names)
 
 
-def ways(view: View) -> "pd.DataFrame":
+def ways(view: View) -> pd.DataFrame:
     """Return what each way costs."""
     rows = {}
     for code, n_bytes in _bytes(view).items():
@@ -226,7 +225,7 @@ def ways(view: View) -> "pd.DataFrame":
     return table(rows, "flop", "bytes", "intensity", "seconds")
 
 
-def devices() -> "pd.DataFrame":
+def devices() -> pd.DataFrame:
     """Return all devices with rates, ridge and source."""
     rows = {
         gpu.name: (

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.figures.axes import safe as plotly_text
 from ui.pages.language_model import picture
@@ -15,8 +15,6 @@ from ui.parts import charts
 from ui.settings.parsers import MOST_WORDS
 from ui.words.numbers import count, share
 from ui.words.text import listed, safe, t
-
-pd = LazyModule("pandas")
 
 QUOTED = 8  # words of the text in the statement
 LETTERS = 16  # of a word at its bar
@@ -82,7 +80,7 @@ def next_alt(view: View | Real) -> str:
     return t("language_model.next_alt", listed=listed(said))
 
 
-def next_table(view: View | Real) -> "pd.DataFrame":
+def next_table(view: View | Real) -> pd.DataFrame:
     """Return every word with its probability, the likeliest first."""
     table = {"word": view.vocabulary, "probability": view.last}
     return pd.DataFrame(table).sort_values("probability", ascending=False, ignore_index=True)
@@ -137,7 +135,7 @@ def _most(view: View) -> float:
     return max(view.cached.values()) * view.trained.config.n_layers * tokens
 
 
-def cache_table(view: View) -> "pd.DataFrame":
+def cache_table(view: View) -> pd.DataFrame:
     """Return every variant with its numbers."""
     rows = [
         (code, each, view.trained.config.n_layers, len(view.tokens), view.held(code))

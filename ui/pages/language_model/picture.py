@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from kvcount.lazy import LazyModule
 from mla_engine.figures import pixels
 from mla_engine.language_model import BlockTrace
 from ui import asset
@@ -15,8 +15,6 @@ from ui.pages.language_model.view import View
 from ui.sources.layers import to_numpy
 from ui.words.numbers import count, share
 from ui.words.text import t
-
-pd = LazyModule("pandas")
 
 MOST_ROWS = 16  # words whose rows are drawn: a hall reads them
 MOST_KEYS = 48  # columns of a head's map
@@ -164,7 +162,7 @@ def _drawn(view: View, one: Block, words: str, there: range) -> str:
     )
 
 
-def table(view: View) -> "pd.DataFrame":
+def table(view: View) -> pd.DataFrame:
     """The numbers of the lit path: every block's, in order."""
     found = [
         (one.code, place, float(value))

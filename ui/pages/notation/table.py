@@ -3,14 +3,13 @@
 from collections.abc import Iterable
 from urllib.parse import urlencode
 
-from kvcount.lazy import LazyModule
+import pandas as pd
+
 from mla_engine.symbols import SYMBOLS
 from ui.pages.notation.view import NONE, Entry, View
 from ui.parts import links
 from ui.settings.page import Link
 from ui.words.text import t
-
-pd = LazyModule("pandas")
 
 COLUMNS = ("symbol", "meaning", "formula", "axes", "paper", "transformers", "deepseek", "seen")
 BESIDE_MAPS = {  # pages that show a symbol, beside the maps
@@ -66,6 +65,6 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def glossary(here: View) -> "pd.DataFrame":
+def glossary(here: View) -> pd.DataFrame:
     """Return the symbols that are shown, one row each."""
     return pd.DataFrame([vars(entry) for entry in here.entries])

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from kvcount.planning.flops import endless_crossing, expanding_from, form_flops
 from mla_engine.figures import Role
 from mla_engine.figures import crossing as crossing_chart
@@ -22,8 +22,6 @@ from ui.parts import charts, prose
 from ui.settings.sizes import LENGTHS
 from ui.words.numbers import clock, count, digits, flop, tied_size
 from ui.words.text import listed, named, parted, t
-
-pd = LazyModule("pandas")
 
 LINES = 380  # pixels
 GIGA = 1e9
@@ -64,7 +62,7 @@ def _lines(
     )
 
 
-def _table(curves: Sequence[Curve], x: str, y: str) -> "pd.DataFrame":
+def _table(curves: Sequence[Curve], x: str, y: str) -> pd.DataFrame:
     """Return the points of all curves, a row each, in codes and not in words."""
     rows = [
         {"model": one.served.found.name, "curve": one.code, x: place, y: height}
@@ -128,7 +126,7 @@ def _rate(one: Served, places: Sequence[int], *, spread: bool) -> Curve:
     return Curve(one, "own_weights" if spread else "same_weights", points)
 
 
-def _steps(view: View) -> "pd.DataFrame":
+def _steps(view: View) -> pd.DataFrame:
     """Return decode steps as text: one sequence a group, and all that fit."""
     rows = [_step(one, step) for one in view.all for step in figures(view, one)["steps"]]
     found = pd.DataFrame(rows)

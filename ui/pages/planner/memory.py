@@ -5,11 +5,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from kvcount import plan_report
 from kvcount.context_parallel import exchanged_bytes
 from kvcount.devices import Device
-from kvcount.lazy import LazyModule
 from kvcount.report import as_json
 from mla_engine.figures import bars, rows
 from mla_engine.figures.bars import EMPTY
@@ -18,8 +18,6 @@ from ui.pages.planner.view import GIB, Served, Unsized, View
 from ui.parts import charts, files
 from ui.words.numbers import count, size, tied_size
 from ui.words.text import listed, parted, t
-
-pd = LazyModule("pandas")
 
 MEMORY, ROW = 150, 110  # pixels of the picture, and of each row
 LOOKS = {  # of the parts of a bar: each is darker or lighter than the one before, also in print
@@ -84,7 +82,7 @@ def _alt(view: View) -> str:
     return t("planner.alt_memory", memory=size(view.gpu.memory_bytes), each=each)
 
 
-def _table(view: View) -> "pd.DataFrame":
+def _table(view: View) -> pd.DataFrame:
     """Return the bytes that fill one GPU, a row a model."""
     rows = [
         {
@@ -102,7 +100,7 @@ def _table(view: View) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def _table_unsized(view: Unsized) -> "pd.DataFrame":
+def _table_unsized(view: Unsized) -> pd.DataFrame:
     """Return the bytes of one sequence beside the memory of a GPU."""
     placed = {"gpus": view.placing.gpus, "data": view.placing.data, "context_tokens": view.context}
     held = {"memory_bytes": view.gpu.memory_bytes, "sequence_bytes": view.sequence_bytes}

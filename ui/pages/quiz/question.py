@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import figures, quiz
 from mla_engine.claims import Figure
 from mla_engine.symbols import SYMBOLS
@@ -18,8 +18,6 @@ from ui.parts.control import control
 from ui.parts.statements import finding
 from ui.words.numbers import amount, size, times
 from ui.words.text import listed, named, t
-
-pd = LazyModule("pandas")
 
 LETTERS = "ABCDE"
 SIGNS = {"right": "✓", "wrong": "✗"}
@@ -162,7 +160,7 @@ def _map(question: quiz.Question, letter: str, shares: np.ndarray) -> charts.Dra
     )
 
 
-def _cells(question: quiz.Question) -> "pd.DataFrame":
+def _cells(question: quiz.Question) -> pd.DataFrame:
     """Return every cell of the maps to choose among."""
     return pd.DataFrame(
         [
@@ -200,7 +198,7 @@ def bars(question: quiz.Question) -> None:
     charts.show(fig, "quiz_bars", alt=alt, data=lambda: table, file="quiz_amounts.csv")
 
 
-def _amounts(question: quiz.Question) -> "pd.DataFrame | None":
+def _amounts(question: quiz.Question) -> pd.DataFrame | None:
     """Return the amounts behind the choices and their unit, None where there are none."""
     facts = {figure.name: figure for figure in question.facts}
     behind = [

@@ -1,8 +1,8 @@
 """The set of questions: the ways through it, how far it is answered, and its summary at the end."""
 
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from ui.pages.quiz import places
 from ui.pages.quiz.question import SIGNS, answers, asks
 from ui.pages.quiz.view import END, UNVOTED, View, go, reveal
@@ -10,8 +10,6 @@ from ui.parts import links, statements
 from ui.parts.control import control
 from ui.settings import state
 from ui.words.text import listed, t
-
-pd = LazyModule("pandas")
 
 MARKS = SIGNS | {"shown": "·", "unanswered": "○"}
 
@@ -104,7 +102,7 @@ def _missed(here: View) -> str:
     return f'<ul class="quiz-missed">{"".join(rows)}</ul>'
 
 
-def table(here: View) -> "pd.DataFrame":
+def table(here: View) -> pd.DataFrame:
     """Return the whole set; answers stand in it for what is revealed."""
     rows = []
     for number, (question, predicted) in enumerate(

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import PRESETS, RopeConfig, YarnConfig, figures, rope
 from ui.engine import shared_cache
 from ui.pages.rope.head import HEIGHT, Topic
@@ -17,8 +17,6 @@ from ui.settings.page import Functions, Recipe
 from ui.sources import checkpoint
 from ui.words.numbers import count, digits, fixed, shortest
 from ui.words.text import scaling_name, t
-
-pd = LazyModule("pandas")
 
 DECIMALS = {
     "width": "%d",
@@ -54,7 +52,7 @@ def _beyond(of: RopeConfig) -> int:
 
 
 @shared_cache.cached
-def scales() -> "pd.DataFrame":
+def scales() -> pd.DataFrame:
     """Return the softmax scale of every published model, and how it comes about."""
     rows = []
     for preset in PRESETS.values():

@@ -3,8 +3,8 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
-from kvcount.lazy import LazyModule
 from mla_engine import figures
 from ui.pages.sparse.view import OWN, Reading, View
 from ui.parts import charts, prose, reader
@@ -12,8 +12,6 @@ from ui.parts.control import control
 from ui.settings import state
 from ui.words.numbers import count, in_percent, share
 from ui.words.text import parted, safe, sentences, t
-
-pd = LazyModule("pandas")
 
 PICTURE = 420  # pixels high
 

@@ -3,8 +3,8 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
-from kvcount.lazy import LazyModule
 from kvcount.sharing import first_whole
 from mla_engine import PRESETS, costs, figures
 from mla_engine.config import AttentionConfig
@@ -14,8 +14,6 @@ from ui.parts.control import control
 from ui.settings.parsers import Setting, power_of_two
 from ui.words.numbers import count, size
 from ui.words.text import t
-
-pd = LazyModule("pandas")
 
 CONTEXTS = tuple(2**n for n in range(8, 18))
 SETTINGS = {

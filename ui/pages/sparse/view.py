@@ -5,10 +5,10 @@ from functools import lru_cache
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 import torch
 
-from kvcount.lazy import LazyModule
 from mla_engine.language_model.questions import Questions
 from mla_engine.language_model.sparse import (
     ALL,
@@ -28,8 +28,6 @@ from ui.sources import trained
 from ui.sources.layers import to_numpy
 from ui.sources.trained import TrainedModel
 from ui.words.text import t
-
-pd = LazyModule("pandas")
 
 CODE = "dsa"
 # Eight names, each with a thing: what belongs to cleo?
@@ -125,7 +123,7 @@ def _asked(_written: int, keys: int, rule: str) -> Answered:
         return answered(Sparse(model, keys, rule), texts)
 
 
-def by_keys() -> "pd.DataFrame":
+def by_keys() -> pd.DataFrame:
     """Every rule at every number of keys, one after the other, with a bar."""
     wanted = [(rule, keys) for rule in RULES for keys in KEYS]
     place, rows = st.empty(), []

@@ -5,8 +5,8 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
-from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.language_model.questions import SPARED, verdict
 from ui.pages.trained_heads import run
@@ -17,8 +17,6 @@ from ui.parts.control import control
 from ui.settings.parsers import Setting, one_of, whole
 from ui.words.numbers import count, in_percent
 from ui.words.text import listed, parted, sentences, t
-
-pd = LazyModule("pandas")
 
 CUTS = ("head", "namesakes", "content", "rotary", "rank", "keys")
 MOST_KEYS = 8

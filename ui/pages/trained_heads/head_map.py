@@ -2,9 +2,9 @@
 
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import figures
 from ui.pages.trained_heads import run
 from ui.pages.trained_heads.run import Example
@@ -14,8 +14,6 @@ from ui.parts.control import control
 from ui.settings.parsers import Setting, one_of
 from ui.words.numbers import TIED, in_percent
 from ui.words.text import t
-
-pd = LazyModule("pandas")
 
 TEXTS = ("recall", "copy", "back", "agreement", "brackets")
 SETTINGS = {"th_text": Setting("recall", one_of(*TEXTS), "segmented_control", write=task)}

@@ -2,9 +2,9 @@
 
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.language_model.heads import SCORES, THRESHOLD
 from ui.pages.trained_heads import run
@@ -15,8 +15,6 @@ from ui.parts.control import control
 from ui.settings.parsers import Setting, one_of, whole
 from ui.words.numbers import count, head_name, in_percent
 from ui.words.text import listed, parted, t
-
-pd = LazyModule("pandas")
 
 HEADS = tuple(f"{layer}.{head}" for layer in range(8) for head in range(16))
 TABLE = 360  # pixels high

@@ -3,9 +3,9 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import figures
 from ui.pages.trained_heads import run
 from ui.pages.trained_heads.run import FINISHED
@@ -13,8 +13,6 @@ from ui.pages.trained_heads.view import View
 from ui.parts import charts
 from ui.words.numbers import count, fixed
 from ui.words.text import t
-
-pd = LazyModule("pandas")
 
 CURVE = 300  # pixels high
 

@@ -4,9 +4,9 @@ import html
 from collections.abc import Callable
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
 from mla_engine.worked_example import Gap, Matrix, Step, show
@@ -15,8 +15,6 @@ from ui.parts import files
 from ui.settings.visit import visit
 from ui.words import numbers
 from ui.words.text import linked, t, tooltip
-
-pd = LazyModule("pandas")
 
 Places = frozenset[tuple[int, int]]
 _ROLE = {"rotation": "rope", "cache_mla": "latent", "cache_mha": "key"}
@@ -145,7 +143,7 @@ def row(here: View) -> str:
     )
 
 
-def _cells(here: View) -> "pd.DataFrame":
+def _cells(here: View) -> pd.DataFrame:
     """Return every cell of every step: computed, exact, printed, difference; numbers as numbers.
 
     `repeats` marks figures that the source prints for the second time: the title counts the others.

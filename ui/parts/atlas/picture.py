@@ -6,9 +6,9 @@ from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.language_model.text_heads import KINDS
 from ui.parts import charts, prose
@@ -19,8 +19,6 @@ from ui.settings import state
 from ui.settings.parsers import Setting, one_of
 from ui.words.numbers import count, head_name, share
 from ui.words.text import listed, t
-
-pd = LazyModule("pandas")
 
 NAME = "atlas"  # under which clicks are told
 ALL = "auto"  # heads of every kind
@@ -178,7 +176,7 @@ def _said(found: Found, kind: str) -> str:
     return t(f"atlas.said_{source}_kind", **facts)
 
 
-def _rows(found: Found) -> "pd.DataFrame":
+def _rows(found: Found) -> pd.DataFrame:
     """Return every layer and head with its name and its scores of all kinds."""
     heads = [(layer, head) for layer in range(found.shape[0]) for head in range(found.shape[1])]
     layer, head = zip(*heads, strict=True)

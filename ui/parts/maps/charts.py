@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.figures import symbol_html
 from ui.parts import charts, prose
@@ -16,8 +16,6 @@ from ui.parts.maps.view import Maps
 from ui.parts.maps.words import facts
 from ui.settings import state
 from ui.words.text import t
-
-pd = LazyModule("pandas")
 
 LARGE, LOW, PANEL = 560, 430, 430  # pixels high
 FEW = 16  # words of a sentence
@@ -40,7 +38,7 @@ def thumbnails(maps: Maps) -> None:
     _show(fig, "heads", t("maps.alt_heads", **facts(maps)), partial(_of_heads, maps))
 
 
-def _of_heads(maps: Maps) -> "pd.DataFrame":
+def _of_heads(maps: Maps) -> pd.DataFrame:
     """Return the maps of all heads that were run, one below the other."""
     run = maps.run
     rows = [f"{head} {word}" for head in run.heads for word in run.words]
@@ -120,7 +118,7 @@ def _scores(maps: Maps, code: str, values: np.ndarray, limit: float) -> None:
     _show(fig, code, alt, partial(_of_head, maps, code))
 
 
-def _of_head(maps: Maps, chart: str) -> "pd.DataFrame":
+def _of_head(maps: Maps, chart: str) -> pd.DataFrame:
     """Return one map of the chosen head."""
     return named(maps.matrix(chart), maps.run.words, maps.columns)
 

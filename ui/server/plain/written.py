@@ -10,15 +10,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import pyarrow as pa
 from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 
-from kvcount.lazy import LazyModule
 from ui.parts import files
 from ui.streamlit_internals import ForwardMsg
-
-pa = LazyModule("pyarrow")
 
 MAIN = (0,)  # where a page itself stands, beside its sidebar
 APART = {"popover", "dialog"}  # opened by a press

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
 from kvcount.drawn import drawn
-from kvcount.lazy import LazyModule
 from mla_engine import LatentConfig, costs, figures
 from mla_engine.figures.axes import safe as plotly_text
 from ui.pages.language_model.bars import height, in_rows
@@ -19,8 +19,6 @@ from ui.settings.page import Link
 from ui.sources import whole
 from ui.words.numbers import count, share
 from ui.words.text import listed, safe, t
-
-pd = LazyModule("pandas")
 
 QUOTED = 60  # letters of the text in the statement
 WAYS = 440  # pixels of the chart, as high as the heads beside it

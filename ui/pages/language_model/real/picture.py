@@ -3,15 +3,14 @@
 import html
 from collections.abc import Sequence
 
-from kvcount.lazy import LazyModule
+import pandas as pd
+
 from mla_engine.checkpoints.tokens import SPACE
 from ui import asset
 from ui.pages.language_model.picture import rows
 from ui.pages.language_model.real.view import View
 from ui.words.numbers import count, share
 from ui.words.text import parted, t
-
-pd = LazyModule("pandas")
 
 LONGEST = 14  # letters of a piece
 STRONGEST = 45  # percent of the colour behind a piece of which the model is certain
@@ -79,7 +78,7 @@ def told(view: View) -> str:
     return t("language_model.lens_alt", word=view.words[view.path], listed=parted(said))
 
 
-def table(view: View) -> "pd.DataFrame":
+def table(view: View) -> pd.DataFrame:
     """Every row and lane with its likeliest piece."""
     there = rows(view)
     found = view.guesses(there)
