@@ -141,7 +141,7 @@ def latent_cache(
 def equal_latents(configs: Iterable[LatentConfig] | None = None) -> Verdict:
     """P6: how many published configurations have query latents as wide as the KV latents."""
     if configs is None:
-        configs = [p.config for p in PRESETS.values() if isinstance(p.config, LatentConfig)]
+        configs = [p.config for p in PRESETS.values() if p.config.has_latent]
     sizes = [(c.d_latent_q, c.d_latent_kv) for c in configs if c.d_latent_q]
     equal = sum(query == key for query, key in sizes)
     figures = (

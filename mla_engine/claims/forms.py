@@ -124,7 +124,7 @@ def sixteen_heads(
     """T4: the published numbers of heads."""
     heads = {PRESETS[key].name: PRESETS[key].config.n_heads for key in presets}
     sixteen = [count == 16 for count in heads.values()]
-    latent = [p for p in PRESETS.values() if isinstance(p.config, LatentConfig)]
+    latent = [p for p in PRESETS.values() if p.config.has_latent]
     others = [p.name for p in latent if p.config.n_heads == 16]
     figures = (
         Figure("heads", listed(f"{name}: {count}" for name, count in heads.items())),

@@ -10,6 +10,7 @@ from kvcount.files.config_json import parse_json
 from mla_engine.checkpoints import CheckpointError, open_checkpoint, safetensors_file
 from mla_engine.checkpoints.safetensors_file import parse_header
 from tests.checkpoints.reading import names_of
+from tests.refusals import refusing
 
 FILE = "model-00001-of-00002.safetensors"
 
@@ -73,7 +74,7 @@ def test_refuses_more_values_than_any_file_has(monkeypatch):
     assert parse_json(b'{"a": [' + b"0," * 900 + b"0]}", "f")
     monkeypatch.setattr(config_json.json, "loads", lambda *_, **__: pytest.fail("parsed"))
     for text in (b"0," * 1000 + b"0", b"[],{}," * 500 + b"0"):
-        with pytest.raises(CheckpointError, match="values, and at most 1,000 are read"):
+        with refusing("many_values", most=1000):
             parse_json(b'{"a": [' + text + b"]}", "f")
 
 
@@ -81,21 +82,21 @@ def test_refuses_more_tensors_and_files_than_any_model_has(model_folder, monkeyp
     path = model_folder / "model.safetensors.index.json"
     path.write_text(json.dumps({"weight_map": {f"{n}": f"{n}.safetensors" for n in range(12)}}))
     monkeypatch.setattr("mla_engine.checkpoints.checkpoint.MOST_SHARDS", 11)
-    with pytest.raises(CheckpointError, match="names 12 files, and at most 11 are read"):
+    with refusing("many_shards", given=12, most=11):
         open_checkpoint(model_folder)
     monkeypatch.setattr(safetensors_file, "MOST_TENSORS", 11)
-    with pytest.raises(CheckpointError, match="to 12, and at most 11 are read of a model"):
+    with refusing("many_tensors", given=12, most=11):
         open_checkpoint(model_folder)
     row = {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}
     header = json.dumps({f"{n}": row for n in range(12)}).encode()
-    with pytest.raises(CheckpointError, match="to 12, and at most 11 are read of a model"):
+    with refusing("many_tensors", given=12, most=11):
         parse_header(header, FILE, len(header) + 8)
 
 
 def test_counts_the_tensors_of_all_headers_together(model_folder, monkeypatch):
     checkpoint = open_checkpoint(model_folder)
     monkeypatch.setattr(safetensors_file, "MOST_TENSORS", 10)
-    with pytest.raises(CheckpointError, match="to 11, and at most 10 are read of a model"):
+    with refusing("many_tensors", given=11, most=10):
         checkpoint.entries(names_of(model_folder))
 
 

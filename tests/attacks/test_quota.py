@@ -11,6 +11,7 @@ import streamlit as st
 from kvcount.files import quota
 from mla_engine.checkpoints import CheckpointError
 from tests.checkpoints.reading import open_repository
+from tests.refusals import refusing
 from ui.engine import folders, job_owner
 from ui.engine.job_owner import COOKIE
 from ui.engine.workers.access import repository
@@ -53,13 +54,13 @@ def test_one_may_fetch_a_fourth_and_all_together_no_more_than_all(hub, kept):
     needed = fetch(kept, 0, QUOTA, "first")
     hourly = quota.OWN_SHARE * 2 * needed  # with what names and sizes take, one whole model
     sent = hub.shard_bytes
-    with pytest.raises(CheckpointError, match="one visitor may have"):
+    with refusing("fetched_own"):
         fetch(kept, 1, hourly, "first")
     assert hub.shard_bytes < sent + needed, "it is refused before the weights come"
     for number, who in enumerate(("second", "third", "fourth", "fifth", "sixth", "seventh"), 2):
         fetch(kept, number, hourly, who)
     sent = hub.shard_bytes
-    with pytest.raises(CheckpointError, match="all visitors together may have"):
+    with refusing("fetched_all"):
         fetch(kept, 8, hourly, "eighth")
     assert hub.shard_bytes < sent + needed
 
@@ -70,11 +71,11 @@ def test_what_another_process_fetched_counts_too(hub, kept):
     subprocess.run([sys.executable, "-c", ANOTHER, *given], env=environment, check=True)
     needed = hub.shard_bytes
     hourly = int(1.6 * needed) * quota.OWN_SHARE  # of all six, and a bit
-    with pytest.raises(CheckpointError, match="one visitor may have"):
+    with refusing("fetched_own"):
         fetch(kept, 2, hourly, "elsewhere")
     for number in range(2, 7):
         fetch(kept, number, hourly, f"visitor {number}")
-    with pytest.raises(CheckpointError, match="all visitors together may have"):
+    with refusing("fetched_all"):
         fetch(kept, 7, hourly, "visitor 7")
 
 

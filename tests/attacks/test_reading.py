@@ -10,6 +10,7 @@ from kvcount.files import quota
 from mla_engine.checkpoints import CheckpointError, open_checkpoint
 from tests.checkpoints.reading import NAMES, expect_equal, open_repository
 from tests.checkpoints.serving import Handler, serving
+from tests.refusals import refusing
 
 PUBLIC = (
     "there is no public repository of this name, or it is gated: only public ones are read here"
@@ -94,7 +95,7 @@ def test_a_shard_behind_a_gate_is_no_advice_either(hub, kept, status):
     checkpoint = open_repository("who/model", token=False, folder=kept)
     checkpoint.entries(["embed"])
     hub.faults = [str(status)]
-    with pytest.raises(CheckpointError, match="only public repositories are read here"):
+    with refusing("so_public_only"):
         checkpoint.read(["embed"])
 
 
@@ -172,7 +173,7 @@ def test_a_fetch_beyond_the_free_disk_is_refused(hub, kept, own_folder, monkeypa
     needed, sent = checkpoint.bytes_of(NAMES), hub.shard_bytes
     free = (0, 0, quota.LEAVE_FREE_BYTES + needed - 1)
     monkeypatch.setattr(quota.shutil, "disk_usage", lambda _: type("", (), {"free": free[2]}))
-    with pytest.raises(CheckpointError, match=r"GiB of disk, and .* GiB are free"):
+    with refusing("disk_full"):
         checkpoint.fetch(NAMES)
     assert hub.shard_bytes == sent
 
@@ -205,7 +206,7 @@ def test_what_is_read_or_written_stays(hub, kept, sharded_tensors):
     reader.start()
     begun.wait(10)
     other = open_repository("who/other", folder=kept, quota_bytes=most)
-    with pytest.raises(CheckpointError, match=r"others use too much of the .* try again soon"):
+    with refusing("disk_busy"):
         reserve(kept, most, most - 1000)
     reader.join()
     expect_equal(found[0], sharded_tensors[0])

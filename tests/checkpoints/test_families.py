@@ -18,6 +18,7 @@ from tests.checkpoints.models import CONTEXT, LATENT, MODELS, own_config, saved
 from tests.checkpoints.published import as_published
 from tests.checkpoints.running import run
 from tests.engine.samples import hidden, relative
+from tests.refusals import refusing
 
 FORMS = pytest.mark.parametrize("published", [False, True], ids=["own form", "published"])
 
@@ -132,7 +133,7 @@ def test_counts_attentions_not_layers():
     with pytest.raises(CheckpointError, match=r"layer \(56\) must be .* 0 to 55: .* 56 attentions"):
         attention_config(PUBLISHED["longcat-flash-chat"], 56)
     for layer in (-1, 61, True, "3", None):
-        with pytest.raises(CheckpointError, match="must be a number from 0 to 60"):
+        with refusing("layer_range"):
             attention_config(PUBLISHED["deepseek-v3"], layer)
 
 

@@ -9,6 +9,7 @@ from safetensors.torch import load_file, save_file
 
 from mla_engine.checkpoints import CheckpointError, open_checkpoint
 from tests.checkpoints.conftest import SHARDS
+from tests.refusals import refusing
 
 INDEX = "model.safetensors.index.json"
 
@@ -60,7 +61,7 @@ def test_refuses_what_is_no_model(tmp_path, model_folder):
     refused(tmp_path / "none", "there is no folder")
     refused(model_folder / "config.json", "there is no folder")
     refused("", "there is no folder")
-    with pytest.raises(CheckpointError, match=r"a folder has no revision \('main'\)"):
+    with refusing("folder_revision", revision="main"):
         open_checkpoint(model_folder, "main")
     (tmp_path / "empty").mkdir()
     refused(tmp_path / "empty", "empty has no config.json")
@@ -120,7 +121,7 @@ def test_refuses_names_that_the_system_does(model_folder):
 
 
 def test_gives_no_file_from_outside(sharded_folder):
-    with pytest.raises(CheckpointError, match="leads out of the model's folder"):
+    with refusing("file_leads_out"):
         open_checkpoint(sharded_folder).file("../config.json")
 
 

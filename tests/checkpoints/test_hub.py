@@ -11,6 +11,7 @@ from kvcount.files.safetensors_header import INDEX
 from mla_engine.checkpoints import CheckpointError, open_checkpoint
 from tests.checkpoints.conftest import SHARDS
 from tests.checkpoints.serving import COMMIT, Handler, serving
+from tests.refusals import refusing
 
 
 def refused(*words, source="who/model", revision=None):
@@ -86,7 +87,7 @@ def test_a_hub_that_is_away_or_busy_leaves_the_cache(hub, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     checkpoint = open_checkpoint("who/model")
     assert checkpoint.revision == COMMIT
-    with pytest.raises(CheckpointError, match="the Hub cannot be reached, and the cache"):
+    with refusing("not_held"):
         checkpoint.read(["embed"])
     refused("cannot be reached", source="who/other")
 
@@ -94,7 +95,7 @@ def test_a_hub_that_is_away_or_busy_leaves_the_cache(hub, monkeypatch):
 def test_a_network_that_is_switched_off_later_is_named(hub, monkeypatch):
     checkpoint = open_checkpoint("who/model")
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(CheckpointError, match="HF_HUB_OFFLINE is set, and the cache"):
+    with refusing("offline"):
         checkpoint.read(["embed"])
 
 

@@ -6,7 +6,6 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from mla_engine.budget import MemoryBudgetError
 from mla_engine.checkpoints import (
     hidden_bytes,
     hidden_states,
@@ -16,6 +15,7 @@ from mla_engine.checkpoints import (
 from tests.checkpoints.models import rewrite_config
 from tests.checkpoints.texts import TEXT, fed, folder_of
 from tests.engine.samples import refused, relative
+from tests.refusals import refusing
 
 
 def test_refuses_what_does_not_fit_before_it_reads(models_folder, monkeypatch):
@@ -23,7 +23,7 @@ def test_refuses_what_does_not_fit_before_it_reads(models_folder, monkeypatch):
     needed = hidden_bytes(checkpoint, TEXT, 1).memory_bytes
     monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", str(0.9 * needed / 2**30))
     monkeypatch.setattr(checkpoint, "read", None)
-    with pytest.raises(MemoryBudgetError, match="the input of layer 1 needs") as refusal:
+    with refusing("input_of_layer", layer=1) as refusal:
         hidden_states(checkpoint, TEXT, 1)
     assert refusal.value.needed_bytes == needed
     assert refusal.value.limit_bytes < needed

@@ -9,10 +9,10 @@ from safetensors.torch import save_file
 from transformers import GptOssConfig, GptOssForCausalLM
 from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
-from mla_engine.budget import MemoryBudgetError
 from mla_engine.checkpoints import hidden_bytes, hidden_states, load_attention
 from tests.checkpoints.texts import TEXT, add_tokenizer, inputs_of
 from tests.engine.samples import refused, relative
+from tests.refusals import refusing
 
 SIZES = {"hidden_size": 64, "intermediate_size": 32, "num_hidden_layers": 2, "vocab_size": 64}
 SIZES |= {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "pad_token_id": 0}
@@ -69,7 +69,7 @@ def test_the_layers_before_are_counted_as_they_are_unpacked(packed, tmp_path, mo
     more = needed.memory_bytes - needed.read_bytes - (full.memory_bytes - full.read_bytes)
     assert more >= 2 * in_float32  # unpacked beside the model, and on the way there once more
     monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", str(0.9 * needed.memory_bytes / 2**30))
-    with pytest.raises(MemoryBudgetError, match="the input of layer 1 needs"):
+    with refusing("input_of_layer", layer=1):
         hidden_states(folder, TEXT, 1)
 
 

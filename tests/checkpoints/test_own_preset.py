@@ -13,6 +13,7 @@ from mla_engine.checkpoints import attention_config
 from mla_engine.checkpoints.own_preset import preset_of_config
 from mla_engine.given_preset import MARK, MOST_LETTERS, given_preset, plain, read_given
 from tests.checkpoints import pooled_model
+from tests.refusals import refusing
 
 OWN = {
     "model_type": "deepseek_v3", "hidden_size": 6656, "num_attention_heads": 52,
@@ -160,7 +161,7 @@ def test_what_the_engine_has_no_layer_of_can_be_counted():
 
 
 def test_a_model_whose_attention_no_page_shows_is_refused():
-    with pytest.raises(RefusedError, match="no layer of this deepseek_v3 model can be shown"):
+    with refusing("no_page_of_config", model_type="deepseek_v3"):
         preset_of_config(OWN, "", ("grouped",))
 
 

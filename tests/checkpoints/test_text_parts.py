@@ -12,6 +12,7 @@ from transformers.models.gpt_oss.modeling_gpt_oss import GptOssRotaryEmbedding
 from mla_engine.checkpoints import CheckpointError, attention_config, load_attention, trace_module
 from mla_engine.rope import inverse_frequencies, rotation
 from tests.checkpoints.models import built, own_config, saved
+from tests.refusals import refusing
 
 GEMMA_3_4B = {  # the text_config of google/gemma-3-4b-it
     "hidden_size": 2560,
@@ -69,7 +70,7 @@ def test_refuses_positions_of_pictures():
     given = {"input_ids": torch.tensor([[5, 3, 2, 7]]), "position_ids": positions.clone()}
     trace_module(built("glm4v_moe"), 1, given)
     given["position_ids"][1, 0] += 2
-    with pytest.raises(CheckpointError, match="time, height and width"):
+    with refusing("positions_of_pictures"):
         trace_module(built("glm4v_moe"), 1, given)
 
 

@@ -14,6 +14,7 @@ from mla_engine import (
 )
 from mla_engine.heads import with_heads
 from tests.engine.samples import randomized
+from tests.refusals import refusing
 
 LATENT = LatentConfig(
     d_model=24, n_heads=4, d_head=6, d_latent_kv=8, d_rope=4, d_latent_q=10, latent_norm=True
@@ -75,7 +76,5 @@ def test_another_dtype_and_no_latent_norms():
 
 def test_refuses_a_configuration_that_the_weights_are_not_of():
     whole = MultiHeadLatentAttention(LATENT)
-    with pytest.raises(
-        ValueError, match=r"W_DKV: the layer has \[7, 24\], the weights given \[8, 24\]"
-    ):
+    with refusing("weight_shape", name="W_DKV", wanted="[7, 24]", given="[8, 24]"):
         with_heads(whole, None, replace(LATENT, d_latent_kv=7))

@@ -11,6 +11,7 @@ from mla_engine import PRESETS, LatentConfig, costs, mechanisms
 from mla_engine.costs import GPUS, Device
 from mla_engine.costs.roofline import always_from
 from tests.engine.samples import dense
+from tests.refusals import refusing
 
 V3 = PRESETS["deepseek-v3"].config
 H200 = GPUS["h200"]
@@ -136,5 +137,5 @@ def test_the_batch_from_which_a_step_is_compute_bound():
 
 
 def test_rates_that_are_none_are_refused():
-    with pytest.raises(ValueError, match=r"bytes_per_second \(0\) must be a number above 0"):
+    with refusing("positive", name="bytes_per_second", value=0):
         Device(name="x", flops_per_second=1e12, bytes_per_second=0, source="none")

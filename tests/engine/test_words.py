@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mla_engine.studies import words
+from tests.refusals import refusing
 
 
 def test_words_are_split_and_chinese_characters_stand_alone():
@@ -61,5 +62,5 @@ def test_invisible_characters_make_no_words_and_joiners_stay_where_they_shape(te
 
 
 def test_a_text_of_nothing_visible_has_no_words():
-    with pytest.raises(words.TextError, match="the text has no words"):
+    with refusing("no_words"):
         words.words_of("\u200b\u202e \u200d\ufe0f")

@@ -5,6 +5,7 @@ import pytest
 
 from mla_engine.figures import bars, ratio_bars, spectrum
 from mla_engine.figures.looks import faded, look
+from tests.refusals import refusing
 
 PARTS = {"bracket": (2.0, 5.0), "then": (1.0, 8.0)}
 
@@ -32,7 +33,7 @@ def test_a_logarithmic_axis_takes_bars_side_by_side():
     assert fig.layout.barmode == "group"
     assert fig.layout.xaxis.type == "log"
     assert fig.layout.xaxis.range == (-3, 1)
-    with pytest.raises(ValueError, match="stacked=False or log=False"):
+    with refusing("stacked_log"):
         bars(["a", "b"], PARTS, log=True)
 
 

@@ -15,6 +15,7 @@ from kvcount.planning.pipeline import dealt, parted, stages
 from kvcount.refusals import RefusedError
 from kvcount.tests.published import GLM_5_2, KIMI_K3, LLAMA_3_70B, V3, V3_2, V4_FLASH
 from tests.kvcount.test_whole import SIZES, built
+from tests.refusals import refusing
 from tests.sampling import some
 
 BF16 = Storage()
@@ -143,7 +144,7 @@ def test_a_pipeline_fits_what_its_fullest_stage_does():
         for held, layers in zip(plan.stages, (31, 30), strict=True)
     ]
     assert plan.largest_batch == min(fitting)
-    with pytest.raises(RefusedError, match=r"gpus \(16\) must be a multiple of pipeline \(3\)"):
+    with refusing("multiple", name="gpus", value=16, of_name="pipeline", of=3):
         Plan(model=one.model(), storage=BF16, parameters=1e9, gpus=16, pipeline=3)
     with pytest.raises(RefusedError, match="part layers"):
         parted(MODELS["gemma-3n-e4b"].model(), 2)

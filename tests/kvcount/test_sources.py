@@ -2,12 +2,11 @@
 
 import json
 
-import pytest
-
 from kvcount.tests.published import V3, V3_2
-from mla_engine.checkpoints import CheckpointError, open_checkpoint
+from mla_engine.checkpoints import open_checkpoint
 from tests.checkpoints.conftest import empty_cache  # noqa: F401 - a fixture
 from tests.checkpoints.serving import serving
+from tests.refusals import refusing
 
 
 def test_of_a_repository_config_json_alone_is_read(cache, tmp_path, monkeypatch, empty_cache):  # noqa: F811
@@ -32,6 +31,6 @@ def test_a_name_of_a_folder_never_asks_the_hub(cache, plan, tmp_path, monkeypatc
         assert "'models/out' is not a folder that may be read" in plan("models/out").refusal
         (tmp_path / "models" / "one" / "config.json").write_text(json.dumps(V3), "utf-8")
         assert cache("models/one ", "--json").found["layers"] == 61
-        with pytest.raises(CheckpointError, match="not a folder that may be read"):
+        with refusing("no_such_folder"):
             open_checkpoint("models/typo")
     assert hub.asked == []

@@ -13,7 +13,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from kvcount import MODELS
 from tests.sampling import some
 
-SIZES = tomllib.loads((Path(__file__).parent / "chip.toml").read_text("utf-8"))
+SIZES = tomllib.loads((Path(__file__).parent / "sizes.toml").read_text("utf-8"))
 USED = ("num_experts_per_tok", "top_k_experts", "moe_k", "num_experts_per_token", "moe_topk")
 AMONG = ("n_routed_experts", "num_experts", "num_local_experts", "moe_num_experts")
 NO_ARGUMENT = {"falcon": {"head_dim"}}  # what the class derives

@@ -18,6 +18,7 @@ from mla_engine.language_model.heads import (
 )
 from mla_engine.language_model.texts import NAMES, OPENING, TASKS, THINGS
 from tests.language_model.samples import GQA, of_words, tokens_of
+from tests.refusals import refusing
 
 
 def first_after(words, query):
@@ -124,7 +125,7 @@ def test_a_score_is_the_mean_over_all_entries_of_all_loads():
 
 
 def test_what_there_is_not_is_refused():
-    with pytest.raises(ValueError, match="kind \\('odd'\\) must be one of"):
+    with refusing("choice", name="kind", value="odd"):
         head_scores(of_words(GQA), kinds=["odd"])
     with pytest.raises(ValueError, match=r"count \(0\)"):
         head_scores(of_words(GQA), count=0)
