@@ -241,6 +241,11 @@ class Chart {
     this.size();
   }
 
+  png() {
+    const { file, figure } = this.data;
+    if (this.plot) this.Plotly.downloadImage(this.plot, { format: "png", scale: 2, filename: file, height: figure.layout.height, width: this.plot.clientWidth });
+  }
+
   end() {
     this.dialog?.close();
     if (this.plot) this.Plotly.purge(this.plot);

@@ -1,46 +1,35 @@
 """KV cache: what each way of attending keeps, where it fits, and how it is counted."""
 
 from contextlib import suppress
-from functools import partial
 
 import streamlit as st
 
-from ui.frame import page
-from ui.pages.kv_cache import PAGE, TOPICS, common, context, own
-from ui.pages.kv_cache.view import view
-from ui.parts import charts, prose, questions
+from ui.frame import page, panels
+from ui.pages.kv_cache import PAGE, common, own, shown
+from ui.pages.kv_cache.view import View
+from ui.parts import prose, questions
 from ui.parts.control import control
 from ui.words.text import t
 
-with page.frame(PAGE) as frame:
-    shown = view()
-    topic = TOPICS[shown.topic]
-    prose.title(topic.title(shown))
-    computed = None
+
+def storyboard() -> View | None:
+    """Draw the page: of its panels the one that is chosen."""
+    view, computed = PAGE.view(), None
+    panel = shown(view)
+    prose.title(panel.title(view))
     with suppress(ValueError):  # said below, beside the model that it is about
-        prose.lead(*topic.lead(shown), topic.look(shown))
-        questions.ask(context.question, shown)
-        computed = shown
+        prose.lead(*panel.lead(view), panel.look(view))
+        questions.ask(panel.question, view)
+        computed = view
 
-    own.section(shown)
+    own.section(view)
     control("kv_view", label_visibility="collapsed")
-    with st.container(key="beside"):
-        left, right, beside = st.columns((4, 4, 2), gap="medium")
-    sides = "kv_left", "kv_right"
-    for place, scene, side in zip((left, right), shown.scenes, sides, strict=True):
-        with place:
-            common.choose_model(side, scene)
-            try:
-                topic.draw(shown, scene, side)
-            except ValueError as error:
-                prose.refused(error)
-    with beside:
-        common.controls(shown, topic.CONTROLS)
-        context.dots(shown)
-
+    panels.body(PAGE, panel, view)
     with st.expander(t("kv_cache.sources")):
-        for scene in shown.scenes:
-            prose.say(f"**{scene.preset.name}** {common.notes(shown, scene)}")
+        for scene in view.scenes:
+            prose.say(f"**{scene.preset.name}** {common.notes(view, scene)}")
             prose.note(scene.preset.source)
-    charts.download(partial(topic.data, shown), topic.FILE)
-    frame.view = computed
+    return computed
+
+
+page.show(PAGE, storyboard)

@@ -154,7 +154,7 @@ def test_a_phone_joins_a_class_and_goes_where_its_lecturer_goes(app, reader):
 def test_a_table_is_downloaded(app, reader):
     reader.open(f"{app.url}/kv_cache")
     reader.click("button", "Data as CSV")
-    file = reader.browser.downloads / "kv_cache.csv"
+    file = reader.browser.downloads / "kv_cache_context.csv"
     wait_until(lambda: file.exists() and file.stat().st_size, "the file is there")
     rows = list(csv.DictReader(file.read_text("utf-8-sig").splitlines()))
     own = [

@@ -10,7 +10,18 @@ import streamlit as st
 from mla_engine import SYMBOLS
 from ui import ASSETS, asset
 from ui.engine import job_owner, queue
-from ui.frame import classroom, code, fault, fetching, lecture, navigation, share, story, wish
+from ui.frame import (
+    classroom,
+    code,
+    fault,
+    fetching,
+    lecture,
+    navigation,
+    panels,
+    share,
+    story,
+    wish,
+)
 from ui.parts import checkpoint, chip, waits
 from ui.settings import state
 from ui.settings import visit as visits
@@ -61,6 +72,13 @@ def frame(page: Page) -> Iterator[Frame]:
         _below(page, shown.view)
 
 
+def show(page: Page, storyboard: Callable[[], object]) -> None:
+    """Draw a page by its storyboard, which returns the view, or one of its panels alone."""
+    with frame(page) as shown:
+        panel = panels.alone(page)
+        shown.view = panels.draw(page, panel) if panel else storyboard()
+
+
 observers: list[Callable[[Page, str, float], None]] = []
 """Called at the end of each run of a page: the page, "done", "replaced" or "failed", seconds."""
 
@@ -84,7 +102,11 @@ def _above(page: Page) -> Callable[[], None]:
     visit = visits.begin(page)
     note_uploads(page)
     st.set_page_config(page_title="MLA Explorer", page_icon=str(ICON), layout="wide")
-    changed = state.read(page.name) + classroom.mend()
+    panels.lead_to_page(page)
+    changed = state.read(page.name)
+    if panel := panels.alone(page):
+        return _around(page, changed + model.mend() + panels.mend(page, panel) + page.mend())
+    changed += classroom.mend()
     wish.turn()
     changed += model.mend() + story.mend(page.name) + page.mend()
     changed += wish.stop(page)
@@ -113,11 +135,29 @@ def _above(page: Page) -> Callable[[], None]:
     return ways
 
 
+def _around(page: Page, changed: list[Note]) -> Callable[[], None]:
+    """Draw what stands around a panel that is shown alone: nothing but what there is to say."""
+    queue.warm_up()
+    st.html(panels.STYLE)
+    _script()
+    visits.visit().top = top = st.container()
+    with top:
+        fault.tell()
+    _tell(changed)
+    checkpoint.failure()
+    fetching.tell_damage(page)
+    return lambda: None
+
+
 def _listen() -> None:
     """Put the frame's own scripts on the page."""
+    _script()
+    classroom.listen()
+
+
+def _script() -> None:
     said = {"language": TAGS[state.settings()["lang"]], "skip": t("navigation.skip")}
     st.components.v2.component("frame", js=asset("frame.js"))(key="frame", data=said)
-    classroom.listen()
 
 
 def _bar(page: Page) -> None:
@@ -130,6 +170,9 @@ def _bar(page: Page) -> None:
 
 
 def _below(page: Page, view: object) -> None:
+    if panels.alone(page):
+        _link_tensors()
+        return
     classroom.offer()
     _link_tensors()
     navigation.menu_data(page)
@@ -155,6 +198,7 @@ def _tell(notes: list[Note]) -> None:
             continue
         keys = {True: "common.changed_setting", False: "common.unknown_setting"}
         key = "common.no_stop" if note.name == wish.KEY else keys[note.name in SETTINGS]
+        key = note.key or key
         given = safe(note.given[:40])
         used = safe(str("" if note.used is None else note.used)) or t("common.the_original")
         lines.append(t(key, name=safe(note.name[:40]), given=given, used=used))

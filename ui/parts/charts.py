@@ -149,12 +149,8 @@ def download(table: Table, file: str, key: str = "") -> None:
             st.html(files.html(made))
         return
     visit().tables[key or file] = (file, table)
-    made = partial(_csv, table)
+    made = partial(files.csv_of, table)
     files.button(t("common.download_csv"), made, file, "text/csv", f"download:{key or file}")
-
-
-def _csv(table: Table) -> bytes:
-    return files.csv(table())
 
 
 def map_words() -> Mapping[str, str]:

@@ -49,6 +49,11 @@ def csv(table: pd.DataFrame) -> bytes:
     return _with_texts(table, inert).to_csv(index=False).encode("utf-8-sig")
 
 
+def csv_of(table: Table) -> bytes:
+    """Return the table that this makes as CSV."""
+    return csv(table())
+
+
 def html(table: pd.DataFrame) -> str:
     """Return the table as HTML, to be read where it stands."""
     named = not isinstance(table.index, pd.RangeIndex)

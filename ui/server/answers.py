@@ -1,5 +1,6 @@
 """Small answers of our own: headers for all answers, unknown pages, a text in Streamlit's place."""
 
+from contextlib import suppress
 from urllib.parse import parse_qs, parse_qsl, quote, urlencode
 
 import streamlit as st
@@ -8,6 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui.settings.address import ASKED
 from ui.settings.page import HOME, PAGES
+from ui.settings.parsers import panel
 from ui.settings.server import server
 from ui.settings.shared import LANGUAGES
 
@@ -95,6 +97,8 @@ class SecurityHeaders:
 class UnknownPages:
     """Sends a browser that asks for an unknown page to the overview, which says so.
 
+    One that asks for a panel goes to the panel's page.
+
     Streamlit would open a dialog about folders of the server, in English.
     """
 
@@ -118,9 +122,19 @@ def _location(scope: Scope) -> str:
     base = st.get_option("server.baseUrlPath").strip("/")
     path = scope["path"].removeprefix(f"/{base}" if base else "").removeprefix("/")
     name = path.rstrip("/").rpartition("/")[2]
+    given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    if not name and (page := _page_of(dict(given).get("panel", ""))):
+        return f"./{page}?{urlencode(given, quote_via=quote)}"
     if not name or path in PAGES.keys() - {HOME} or path.startswith("_") or "." in name:
         return ""
     asked = [] if path == HOME else [(ASKED, name[:LONGEST])]
-    given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     query = urlencode(given + asked, quote_via=quote)
     return ("../" * path.count("/") or "./") + (f"?{query}" if query else "")
+
+
+def _page_of(name: str) -> str:
+    """Return the page of a panel or of the nearest one; "" for none, and for the overview."""
+    with suppress(ValueError):
+        page = panel(name).partition(".")[0]
+        return "" if page == HOME else page
+    return ""

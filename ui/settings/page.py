@@ -7,7 +7,7 @@ from typing import Any
 
 from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
-from ui.settings.parsers import Setting
+from ui.settings.parsers import PANELS, Setting
 from ui.settings.shared import SHARED
 
 LATENT_LAYER = "latent"  # the key of the mechanism whose layers Real models shows most of
@@ -18,11 +18,15 @@ GROUPS = "understand", "explore", "size", "check"  # of the navigation, in lectu
 
 @dataclass(frozen=True)
 class Note:
-    """A parameter of a link that had to change: `used` stands for `given`, None if unknown."""
+    """A parameter of a link that had to change: `used` stands for `given`, None if unknown.
+
+    Where another text tells it, `key` is that text's.
+    """
 
     name: str
     given: str
     used: object
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,44 @@ def mla_layer(config: AttentionConfig) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One figure of a page, with its title, its sentence, its controls, its data and its code.
+
+    What it draws it makes of the page's view. A page draws its panels in a column, or the one that
+    is chosen; an embed draws one alone.
+
+    Args:
+        name: of its file; others call it by its page's name, too: "kv_cache.context".
+        settings: those of its page that it reads.
+        title: states its point; of the first panel also of no view, where none can be made.
+        draw: draws the figure, and its controls beside it.
+        lead: returns its number, and the sentence that the number completes; None for neither.
+        alone: draws the controls that another panel of its page has, where it stands alone.
+        there: tells whether a view has it.
+        look: says what to look at.
+        question: asks something before the answer shows; None where there is nothing to ask.
+        data: makes the table behind it; None where each picture in it has its own.
+        shown: settings with which the page shows it.
+        code: as of `Page`.
+        snippet: as of `Page`.
+    """
+
+    name: str
+    settings: tuple[str, ...]
+    title: Callable[[Any], str]
+    draw: Callable[[Any], object]
+    lead: Callable[[Any], tuple[str, str]] | None = None
+    alone: Callable[[Any], object] = lambda _view: None
+    there: Callable[[Any], bool] = lambda _view: True
+    look: Callable[[Any], str] = lambda _view: ""
+    question: Callable[[Any], Any] = lambda _view: None
+    data: Callable[[Any], Any] | None = None
+    shown: Mapping[str, object] = field(default_factory=dict)
+    code: Callable[[Any], Functions] = nothing
+    snippet: Callable[[Any], Recipe] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Page:
     """A page of the app.
 
@@ -129,6 +171,8 @@ class Page:
         crossed: groups of settings, and of buttons by their keys, that a static copy has in every
             combination, chosen in this order.
         uploads: whether it takes files of its visitors; one of sizes takes a config.json anyway.
+        panels: its figures, each of which can be asked for by its name.
+        view: makes what its panels are drawn of from the settings; may raise ValueError.
     """
 
     name: str
@@ -153,12 +197,18 @@ class Page:
     recorded: Mapping[str, bool | tuple] = field(default_factory=dict)
     crossed: tuple[tuple[str, ...], ...] = ()
     uploads: bool = False
+    panels: tuple[Panel, ...] = ()
+    view: Callable[[], Any] = lambda: None
 
     @property
     def variants(self) -> tuple[str, ...]:
         """Codes of the variants that it shows, in the order in which they are offered."""
         every = mechanisms.offered()
         return tuple(code for code in every if mechanisms.of_variant(code).key in self.mechanisms)
+
+    def panel(self, name: str) -> Panel:
+        """Return its panel of this name."""
+        return next(one for one in self.panels if one.name == name)
 
     @property
     def file(self) -> str:
@@ -199,6 +249,7 @@ def register(pages: list[Page]) -> None:
             texts = f"{page.name}.{short(name)}"
             SETTINGS[name] = replace(page.settings[name], texts=texts)
         PAGES[page.name] = page
+    PANELS[:] = [f"{page.name}.{one.name}" for page in PAGES.values() for one in page.panels]
 
 
 def short(name: str) -> str:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from kvcount import checks
@@ -23,11 +24,13 @@ from mla_engine.studies.words import words_of
 SMALL = "small"  # our own sizes, whose numbers can be read
 TRAINED = "trained"  # our small models that were trained
 ROOM_LETTERS, ROOM_LENGTH = "23456789ABCDEFGHJKMNPQRSTVWXYZ", 8  # none looks like another
+LONGEST_NAME = 80  # of a panel, as far as a wrong one is compared
 MOST_WORDS, MOST_CHARACTERS = 256, 2000  # of a sentence that they read
 
 OF_PRESETS = frozenset(one.key for one in mechanisms.all() if one.variants)  # that pages show
 
 Parser = Callable[[str], object]
+PANELS: list[str] = []  # of all pages, "kv_cache.context", as the registry of pages has them
 
 
 def as_text(value: object) -> str:
@@ -269,6 +272,22 @@ def known(text: str) -> str:
     if len(text) > MOST_CHARACTERS or len(written) > MOST_WORDS or set(written) - set(WORDS):
         raise ValueError(text)
     return text
+
+
+def panel(text: str) -> str:
+    """The name of a panel, or the nearest one; the empty text is a whole page.
+
+    Raises:
+        ValueError: there is no panel.
+    """
+    if not text or text in PANELS:
+        return text
+    page, _, _ = text.partition(".")
+    of_page = [name for name in PANELS if name.startswith(f"{page}.")]
+    near = get_close_matches(text[:LONGEST_NAME], of_page or PANELS, n=1, cutoff=0)
+    if not near:
+        raise ValueError(text)
+    return near[0]
 
 
 def room(text: str) -> str:

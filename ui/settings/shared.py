@@ -2,7 +2,18 @@
 
 from mla_engine import mechanisms
 from ui.settings import parsers
-from ui.settings.parsers import TRAINED, Setting, flag, known, one_of, preset, room, whole, words
+from ui.settings.parsers import (
+    TRAINED,
+    Setting,
+    flag,
+    known,
+    one_of,
+    panel,
+    preset,
+    room,
+    whole,
+    words,
+)
 
 LANGUAGES = {"en": "English", "zh": "中文"}
 TAGS = {"en": "en", "zh": "zh-CN"}  # by which browsers choose a font, screen readers a voice
@@ -34,6 +45,7 @@ SHARED = {
     "seed": Setting(0, whole(0, 9999), "number_input", "attention_maps.seed", another_model=True),
     # A step of the story, which is told of the made-up language; 0 is none.
     "stop": Setting(0, whole(0, 99), another_model=True),
+    "panel": Setting("", panel),  # of a page, alone; a whole page without
     "lecture": Setting(False, flag, personal=True),
     "room": Setting("", room, personal=True),  # the class that the reader is in
     # A page's question comes before its answer, and does not wait to be asked for.

@@ -264,7 +264,7 @@ def _restore(names: Iterable[str]) -> None:
     following = [name for name, one in SETTINGS.items() if one.follows and s[name] == usual[name]]
     if "preset" in names:  # first: the others' defaults follow it
         s["preset"] = SETTINGS["preset"].default
-    restored = {*names, *following} - {"lang", *CARRIED}
+    restored = {*names, *following} - {"lang", "panel", *CARRIED}
     s.update({name: value for name, value in usual_model().items() if name in restored})
     usual = defaults()
     s.update({name: usual[name] for name in restored})

@@ -23,7 +23,7 @@ from ui.words.text import listed, t
 FORMATS = tuple(str(dtype).removeprefix("torch.") for dtype in DTYPES)
 SETTINGS = {"ab_type": Setting("bfloat16", one_of(*FORMATS), "segmented_control", write=str)}
 DISTANCES = ("between", "expanded_error", "absorbed_error")
-PANEL = 330
+BESIDE = 330
 LIMITS = (1e-17, 1.0)  # from float64's rounding to nothing right
 
 
@@ -119,7 +119,7 @@ def _output(view: View, name: str, u: np.ndarray, limit: float) -> None:
         name="u",
         rows=view.words,
         limit=limit,
-        height=PANEL,
+        height=BESIDE,
         words=map_words(),
     )
     aloud, largest = label.replace("**", ""), scientific(np.abs(u).max(), 2)
@@ -147,7 +147,7 @@ def _distances(found: dict[str, Rounding]) -> None:
         log=True,
         roles=(1, "mla_each", "mla_absorbed"),
         limits=LIMITS,
-        height=PANEL,
+        height=BESIDE,
         axis=t("absorption.relative"),
     )
     each = listed(f"{name} {scientific(r.between)}" for name, r in found.items())

@@ -1,7 +1,7 @@
 """Attention maps: every head at a glance, one in full, and where each of its numbers comes from.
 
-A text's maps are drawn whole (`whole`), in blocks where it is long (`long`), and as a state over
-time where a layer keeps one (`over_time`).
+The first panel (`heads`) draws a text's maps whole (`whole`), in blocks where it is long (`long`),
+and as a state over time where a layer keeps one (`over_time`).
 """
 
 from functools import partial
@@ -12,6 +12,7 @@ from mla_engine.language_model.texts import TASKS
 from mla_engine.studies import long_text
 from mla_engine.studies.words import hidden_states as vectors_of_words
 from mla_engine.symbols import SYMBOLS
+from ui.pages.attention_maps import heads, logits, origin, tensor
 from ui.pages.attention_maps.long import LongView
 from ui.pages.attention_maps.sentences import EXAMPLES
 from ui.pages.attention_maps.view import View, nearest
@@ -116,6 +117,8 @@ PAGE = Page(
         *((f"example_{name}", one) for name in EXAMPLES for one in ("map_head", "layer_beside")),
     ),
     mend=nearest,
+    view=heads.chosen,
+    panels=(heads.PANEL, logits.PANEL, origin.PANEL, tensor.PANEL),
     code=ran,
     snippet=recipe,
 )

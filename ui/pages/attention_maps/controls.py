@@ -5,6 +5,7 @@ import streamlit as st
 from ui.pages.attention_maps.sentences import EXAMPLES
 from ui.pages.attention_maps.view import (
     LONGER,
+    View,
     at_the_answer,
     at_the_end,
     at_the_strongest,
@@ -17,7 +18,7 @@ from ui.pages.attention_maps.view import (
 )
 from ui.parts import reader
 from ui.parts.control import control
-from ui.parts.maps.controls import head_control, text_controls
+from ui.parts.maps.controls import cell_controls, head_control, text_controls
 from ui.settings import state
 from ui.sources.model import Model, present
 from ui.sources.small_model import AS_TRAINED
@@ -53,6 +54,14 @@ def _read_otherwise(model: Model) -> None:
     if not model.is_trained and not AS_TRAINED.reads():
         possible = [n for n in RUN_LADDER if n <= model.sizes["n_heads"]]
         control("map_run", options=possible, write=_heads_run)
+
+
+def alone(view: View) -> None:
+    """Draw in one row the head and the cell that a figure below the maps is of."""
+    head, *cell = st.columns(3)
+    with head:
+        head_control()
+    cell_controls(view.maps.run.words, view.maps.columns, cell)
 
 
 def who_reads(below: DeltaGenerator | None = None) -> None:

@@ -1,6 +1,7 @@
 """A text too long for its whole map: one head, pooled, and any part of it exact."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -125,7 +126,7 @@ class LongView:
         return top + int(row), left + int(column)
 
 
-def chosen(told: Told) -> LongView:
+def chosen(told: Told = lambda _done, _of: None) -> LongView:
     """Return the text and cell that the settings ask for, read if that was not done yet.
 
     Raises:
@@ -303,29 +304,48 @@ def listen(view: LongView) -> None:
     visit().on_cell = clicked
 
 
-def scene() -> LongView | None:
-    """Draw the page of such a text."""
-    prose.title(t("attention_maps.title_long"))
-    above = st.container()
-    controls.who_reads()
+def title() -> str:
+    """Return the title."""
+    return t("attention_maps.title_long")
+
+
+def lead(view: LongView) -> tuple[str, str]:
+    """Return the number of cells, and the sentence about the map."""
+    return t("attention_maps.long_cells", n=count(view.text.tokens**2)), say(view, "line")
+
+
+def look(_view: LongView) -> str:
+    """Nothing: it is said below the map."""
+    return ""
+
+
+def question(_view: LongView) -> None:
+    """Nothing is asked of a long text."""
+
+
+def draw(view: LongView) -> None:
+    """Draw the map by blocks, a part of it exact, and the controls beside them."""
+    with _columns() as (blocks, part):
+        with blocks:
+            draw_blocks(view)
+        with part:
+            draw_part(view)
+    prose.say(say(view, "look"))
+    listen(view)
+
+
+@contextmanager
+def _columns() -> Iterator[tuple[DeltaGenerator, DeltaGenerator]]:
     with st.container(key="beside"):
         blocks, part, side = st.columns((8, 8, 5), gap="medium")
     with side:
         controls.run()
         cell_controls()
-    try:
-        with above:
-            view = chosen(progress(st.empty()))
-            cells = t("attention_maps.long_cells", n=count(view.text.tokens**2))
-            prose.lead(cells, say(view, "line"))
-        with blocks:
-            draw_blocks(view)
-        with part:
-            draw_part(view)
-    except ValueError as refusal:
-        with above:
-            prose.refused(refusal)
-        return None
-    prose.say(say(view, "look"))
-    listen(view)
-    return view
+    yield blocks, part
+
+
+def refused(error: ValueError) -> None:
+    """Draw why the text is not read, and the controls below."""
+    prose.refused(error)
+    with _columns():
+        pass

@@ -8,11 +8,14 @@ import streamlit as st
 
 from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
+from ui.pages.attention_maps import controls, words
+from ui.pages.attention_maps.view import READ, RUN, View, is_whole
 from ui.parts import prose
 from ui.parts.maps.columns import reasons
 from ui.parts.maps.run import Run
-from ui.parts.maps.view import Maps
+from ui.parts.maps.view import CELL, Maps
 from ui.parts.maps.words import block_facts, shown
+from ui.settings.page import Panel
 from ui.words.numbers import count, number
 from ui.words.text import t, tooltip
 
@@ -212,3 +215,18 @@ def _softmax(found: Terms, key: str) -> str:
         count=count(found.n_visible),
         share=number(found.share),
     )
+
+
+def _draw(view: View) -> None:
+    prose.say(words.say(view, "origin_look"))
+    draw(view.maps)
+
+
+PANEL = Panel(
+    name="cell",
+    settings=(*RUN, *READ, *CELL),
+    there=is_whole,
+    alone=controls.alone,
+    title=lambda view: words.say(view, "origin_title"),
+    draw=_draw,
+)

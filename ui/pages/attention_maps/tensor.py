@@ -8,12 +8,14 @@ from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
-from ui.pages.attention_maps.view import View
+from ui.pages.attention_maps.view import RUN, View
 from ui.parts import charts, prose
 from ui.parts.charts import map_words, named
 from ui.parts.control import control
 from ui.parts.maps import axes
-from ui.parts.maps.charts import PANEL
+from ui.parts.maps.charts import BESIDE
+from ui.parts.maps.controls import head_control
+from ui.settings.page import Panel
 from ui.words.numbers import count, digits
 from ui.words.text import t, tensor
 
@@ -24,7 +26,6 @@ TOKEN_AXES = ("t", "s")
 
 def draw(view: View) -> None:
     """Draw the chosen tensor below its choice and its formula; one that is not there is named."""
-    st.subheader(t("attention_maps.tensors_title"), anchor=False)
     control("map_tensor", shown=view.tensor, options=view.tensors)
     if view.missing:
         st.caption(t("attention_maps.no_such_tensor", wanted=view.missing, shown=view.tensor))
@@ -60,7 +61,7 @@ def _chart(view: View) -> None:
         name=symbol_html(view.tensor),
         rows=tokens[0],
         columns=tokens[1],
-        height=PANEL,
+        height=BESIDE,
         words=map_words(),
     )
     largest = digits(figures.shared_limit(view.matrix))
@@ -80,3 +81,13 @@ def _table(view: View) -> "pd.DataFrame":
         for known, letter, side in zip(_tokens(view), view.axes, view.matrix.shape, strict=True)
     )
     return named(view.matrix, *names)
+
+
+PANEL = Panel(
+    name="tensor",
+    settings=(*RUN, "map_tensor"),
+    there=lambda view: isinstance(view, View),
+    alone=lambda _view: head_control(),
+    title=lambda _view: t("attention_maps.tensors_title"),
+    draw=draw,
+)

@@ -20,6 +20,8 @@ from ui.sources import Trained, checkpoint
 from ui.sources.model import Model, present
 from ui.sources.small_model import AS_TRAINED
 
+RUN = "map_text", "map_generated", "map_run", "map_head"  # settings of what is run
+READ = "map_causal", "map_temperature"  # and of how its maps are read
 LONGER = tuple(2**n for n in range(11, 16))  # words of a text whose map is read in blocks
 LEARNED = "learned positions"  # added to the words, as the plan of a checkpoint notes
 
@@ -85,6 +87,11 @@ class View:
     def axes(self) -> tuple[str, str]:
         """The letters of its rows and columns."""
         return self.maps.run.axes(self.tensor)
+
+
+def is_whole(view: object) -> bool:
+    """Tell whether a view has maps of all its words: not blocks of a long text, nor a state."""
+    return isinstance(view, View) and not view.maps.run.linear
 
 
 chosen = partial(state.chosen, "attention_maps")  # the page's settings by their short names

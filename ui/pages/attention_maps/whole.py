@@ -1,4 +1,4 @@
-"""The page of a text whose maps are run whole: all heads, one in full, and what is below them."""
+"""A text whose maps are run whole: all heads, one in full, and what is asked about it."""
 
 import html
 
@@ -6,14 +6,11 @@ import streamlit as st
 
 from mla_engine.language_model.answers import Answer, answer
 from mla_engine.language_model.texts import FOODS, OPENING, THINGS
-from ui.pages.attention_maps import controls, origin, tensor, words
-from ui.pages.attention_maps import view as views
+from ui.pages.attention_maps import controls, words
 from ui.pages.attention_maps.view import View
-from ui.parts import maps, prose, questions
+from ui.parts import maps, prose
 from ui.parts.maps import entries
 from ui.parts.questions import Question, among, choice
-from ui.settings.visit import visit
-from ui.sources.small_model import AS_TRAINED
 from ui.words.numbers import count
 from ui.words.text import t
 
@@ -31,36 +28,28 @@ KINDS = {  # task -> the words that can be its answer, and whether the sentence 
 }
 
 
-def scene() -> View | None:
-    """Draw the page of such a text; where the app's own model cannot read it, only its box."""
-    prose.title(words.title())
-    if visit().failed and AS_TRAINED.reads():  # which is told above the title
-        controls.who_reads()
-        return None
-    try:
-        view, error = views.view(), None
-    except ValueError as refusal:
-        view, error = None, refusal
+def title() -> str:
+    """Return the title, by the kind of layer."""
+    return words.title()
 
-    if view:
-        prose.lead(*words.lead(view), words.look(view))
-        questions.ask(question, view)
 
-    above = st.container()
-    words_first = view is not None and (view.trained is not None or view.own)
-    first = WORDS_FIRST if words_first else HEADS_FIRST
+def lead(view: View) -> tuple[str, str]:
+    """Return the number and its sentence, by the kind of layer."""
+    return words.lead(view)
+
+
+def look(view: View) -> str:
+    """Return the sentence on what to look at."""
+    return words.look(view)
+
+
+def draw(view: View) -> None:
+    """Draw all heads and one of them in full, and the controls beside them."""
+    words_first = view.trained is not None or view.own
     with st.container(key="beside"):
-        *pictures, side = st.columns(first if view else [16, 5], gap="medium")
-    below = st.container()
-    with above:
-        controls.who_reads(below)
+        *pictures, side = st.columns(WORDS_FIRST if words_first else HEADS_FIRST, gap="medium")
     with side:
         controls.run()
-    if view is None:
-        with pictures[0]:
-            prose.refused(error)
-        return None
-    with side:
         maps.controls.cell_controls(view.maps.run.words, view.maps.columns)
     heads, one_head = pictures[::-1] if words_first else pictures
     with heads:
@@ -73,40 +62,26 @@ def scene() -> View | None:
     with st.container():  # of one sentence more or less, lest all below be mounted anew
         for sentence in words.under(view):
             prose.say(sentence)
-    _below(view)
     maps.controls.listen(view.maps)
-    return view
 
 
-def _below(view: View) -> None:
-    """Draw the sections below the maps."""
+def refused(error: ValueError) -> None:
+    """Draw in the place of the maps why there are none, and the controls beside."""
+    with st.container(key="beside"):
+        pictures, side = st.columns([16, 5], gap="medium")
+    with side:
+        controls.run()
+    with pictures:
+        prose.refused(error)
+
+
+def pooled(view: View) -> None:
+    """Draw what the columns are made of, where a layer pools keys or entries."""
     if view.maps.run.entries or view.maps.run.blocks:
         kind = "blocks" if view.maps.run.blocks else "entries"
         st.subheader(t(f"maps.{kind}_title"), anchor=False)
         with prose.refusals():
             entries.draw(view.maps)
-    st.subheader(t("maps.parts_title"), anchor=False)
-    with st.container(key="logits"), prose.refusals():
-        _parts(view)
-    with st.container(key="cell_numbers"), prose.refusals():
-        _numbers(view)
-
-
-def _parts(view: View) -> None:
-    """From logits to attention."""
-    prose.say(words.parts(view))
-    maps.charts.parts(view.maps)
-
-
-def _numbers(view: View) -> None:
-    """Draw how the chosen cell's number comes about, and beside that any tensor."""
-    left, right = st.columns(2, gap="large")
-    with left:
-        st.subheader(words.say(view, "origin_title"), anchor=False)
-        prose.say(words.say(view, "origin_look"))
-        origin.draw(view.maps)
-    with right:
-        tensor.draw(view)
 
 
 def question(view: View) -> Question | None:

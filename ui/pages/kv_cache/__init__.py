@@ -1,21 +1,19 @@
 """KV cache: what each way of attending keeps, where it fits, and how it is counted.
 
-Each topic of the page is a file, with its title, sentences, chart, table, controls, data and code.
+Of its panels one is shown, which the reader chooses; the two models stay.
 """
 
 from ui.pages.kv_cache import context, formula, layouts, memory, parallel
-from ui.pages.kv_cache.view import SETTINGS, mend
+from ui.pages.kv_cache.view import PANELS, SETTINGS, View, mend, view
 from ui.parts import stops
 from ui.settings import state
-from ui.settings.page import Page
+from ui.settings.page import Page, Panel
 
-TOPICS = {
-    "context": context,
-    "memory": memory,
-    "layouts": layouts,
-    "parallel": parallel,
-    "formula": formula,
-}
+
+def shown(of: View) -> Panel:
+    """Return the panel that is shown of a view."""
+    return PAGE.panel(of.view)
+
 
 PAGE = Page(
     name="kv_cache",
@@ -25,9 +23,11 @@ PAGE = Page(
     sizes=False,
     lecture=("kv_view", "kv_context"),
     crossed=(("kv_left", "kv_context"),),
-    stops=lambda: stops.of_views("kv_view", tuple(TOPICS), state.settings()["kv_view"]),
+    stops=lambda: stops.of_views("kv_view", PANELS, state.settings()["kv_view"]),
     mend=mend,
-    code=lambda view: TOPICS[view.topic].code(view),
-    snippet=lambda view: TOPICS[view.topic].snippet(view),
+    view=view,
+    panels=tuple(one.PANEL for one in (context, memory, layouts, parallel, formula)),
+    code=lambda of: shown(of).code(of),
+    snippet=lambda of: shown(of).snippet(of),
     uploads=True,
 )

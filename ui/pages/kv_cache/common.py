@@ -1,17 +1,18 @@
-"""Words, controls and charts that several topics of the cache page share."""
+"""What several panels of the cache page share: two models side by side, words, controls, charts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
 import numpy as np
+import streamlit as st
 
 from mla_engine import PRESETS, costs, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.costs import Serving
 from mla_engine.figures import cache_growth
 from ui.pages.kv_cache.scene import WIDTH_OF_STATES, Scene
-from ui.pages.kv_cache.view import View, kv_heads, most_caches
+from ui.pages.kv_cache.view import SIDES, View, kv_heads, most_caches
 from ui.parts import prose, snippet
 from ui.parts.charts import Drawing, growth_words
 from ui.parts.control import control
@@ -23,7 +24,36 @@ from ui.words.numbers import TIED, amount, count
 from ui.words.text import listed, parted, t
 
 Curves = Callable[[View, Scene], Mapping[str, np.ndarray]]
-"""A topic's curves of one model: label -> bytes [place]."""
+"""A panel's curves of one model: label -> bytes [place]."""
+
+
+def two_models(
+    draw: Callable[[View, Scene, str], object],
+    names: Sequence[str],
+    view: View,
+    *,
+    below: Callable[[View], object] = lambda _view: None,
+) -> None:
+    """Draw a panel's figure of each model under the choice of it, and the controls beside them.
+
+    Args:
+        draw: draws the figure of one model, on the side that this setting names.
+        names: of the settings whose controls stand beside.
+        view: the reader's choices.
+        below: draws what stands under the controls.
+    """
+    with st.container(key="beside"):
+        left, right, beside = st.columns((4, 4, 2), gap="medium")
+    for place, scene, side in zip((left, right), view.scenes, SIDES, strict=True):
+        with place:
+            choose_model(side, scene)
+            try:
+                draw(view, scene, side)
+            except ValueError as error:
+                prose.refused(error)
+    with beside:
+        controls(view, names)
+        below(view)
 
 
 def choose_model(name: str, scene: Scene) -> None:
@@ -86,7 +116,7 @@ def growth(
     Args:
         view: the reader's choices.
         scene: the model.
-        curves: of this topic.
+        curves: of this panel.
         places: tokens or GPUs, by default the lengths of context that are drawn.
         at: the place that is marked, by default the chosen length.
         limits: ends of the y axis, by default with room below and above the curves of both models.

@@ -1,4 +1,6 @@
-"""The first topic of the cache page: bytes over the context length for every way of caching."""
+"""Bytes over the context length for every way of caching."""
+
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -8,22 +10,21 @@ from kvcount.lazy import LazyModule
 from mla_engine import costs
 from mla_engine.cache import Cache
 from ui.engine import shared_cache
-from ui.pages.kv_cache.common import curves_of, growth, limitations, numbers_of, shown
+from ui.pages.kv_cache.common import curves_of, growth, limitations, numbers_of, shown, two_models
 from ui.pages.kv_cache.layouts import mla_compared, rows_in_words
 from ui.pages.kv_cache.scene import Scene, type_label
-from ui.pages.kv_cache.view import View
+from ui.pages.kv_cache.view import SIDES, View
 from ui.parts import charts, prose
 from ui.parts.questions import Question, decades, tokens
 from ui.parts.snippet import counted
 from ui.parts.ways import kind_of
-from ui.settings.page import Functions, Recipe
+from ui.settings.page import Functions, Panel, Recipe
 from ui.settings.sizes import CONTEXTS
 from ui.words.numbers import amount, count, mixed, times
 from ui.words.text import parted, sentences, t
 
 pd = LazyModule("pandas")
 
-FILE = "kv_cache.csv"
 CONTROLS = (
     "kv_context", "kv_ways", "kv_groups", "kv_layers", "kv_batch", "kv_type", "kv_unit", "kv_log",
 )  # fmt: skip
@@ -68,7 +69,7 @@ def look(view: View) -> str:
     return sentences([t(f"kv_cache.look_{axes}"), *bends, *more])
 
 
-def draw(view: View, scene: Scene, side: str) -> None:
+def _draw(view: View, scene: Scene, side: str) -> None:
     """One model's chart, its table, and what they leave out."""
     figure = growth(
         view,
@@ -90,11 +91,10 @@ def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
     return curves_of(view, scene, scene.serving)
 
 
-def dots(view: View) -> None:
-    """Say of this topic where the dots come from, or why there are none."""
-    if view.topic == "context":
-        measured = view.scenes[0].has_points
-        prose.note(t("kv_cache.measured_note") if measured else t("kv_cache.unmeasured_note"))
+def _dots(view: View) -> None:
+    """Say where the dots come from, or why there are none."""
+    measured = view.scenes[0].has_points
+    prose.note(t("kv_cache.measured_note") if measured else t("kv_cache.unmeasured_note"))
 
 
 def _table(view: View, scene: Scene) -> "pd.DataFrame":
@@ -199,7 +199,7 @@ def data(view: View) -> "pd.DataFrame":
 def question(view: View) -> Question | None:
     """Ask after how many tokens MHA keeps as much; None where the model is MHA itself."""
     scene = view.scenes[0]
-    if view.topic != "context" or scene.own == "mha":
+    if scene.own == "mha":
         return None
     own = scene.held_bytes(scene.own, view.context)
     return decades(
@@ -234,3 +234,18 @@ def snippet(view: View) -> Recipe:
         "batch": scene.batch,
         "type": scene.dtype,
     }
+
+
+PANEL = Panel(
+    name="context",
+    settings=(*SIDES, *CONTROLS),
+    shown={"kv_view": "context"},
+    title=title,
+    lead=lead,
+    look=look,
+    draw=partial(two_models, _draw, CONTROLS, below=_dots),
+    question=question,
+    data=data,
+    code=code,
+    snippet=snippet,
+)

@@ -1,4 +1,6 @@
-"""The fifth topic of the cache page: formulas in use, and how far off each is for a model."""
+"""Formulas in use, and how far off each is for a model."""
+
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -8,19 +10,18 @@ from kvcount.lazy import LazyModule
 from mla_engine import costs
 from mla_engine.costs import Formula
 from ui.engine import shared_cache
-from ui.pages.kv_cache.common import growth, limitations, numbers_of, shown
+from ui.pages.kv_cache.common import growth, limitations, numbers_of, shown, two_models
 from ui.pages.kv_cache.scene import Scene
-from ui.pages.kv_cache.view import View
+from ui.pages.kv_cache.view import SIDES, View
 from ui.parts import charts, prose
 from ui.parts.snippet import config
-from ui.settings.page import Functions, Recipe
+from ui.settings.page import Functions, Panel, Recipe
 from ui.words.numbers import amount, count, size, times, times_in_percent
 from ui.words.sources import cited
 from ui.words.text import bracketed, named, parted, t, translated
 
 pd = LazyModule("pandas")
 
-FILE = "kv_cache_formula.csv"
 CONTROLS = "kv_context", "kv_layers", "kv_batch", "kv_type", "kv_unit", "kv_log"
 RIGHT = "right"  # code of what a layer keeps
 
@@ -68,7 +69,7 @@ def look(_view: View) -> str:
     return t("kv_cache.look_formula")
 
 
-def draw(view: View, scene: Scene, side: str) -> None:
+def _draw(view: View, scene: Scene, side: str) -> None:
     """Every formula as a line, the right one solid, how far off each is and where it is from."""
     figure = growth(view, scene, _curves, roles=range(len(_formulas(scene))))
     charts.show(figure, f"{side}:formula", alt=_alt(scene), file=f"kv_cache_{scene.key}")
@@ -196,3 +197,17 @@ def snippet(view: View) -> Recipe:
         "width": scene.width,
         "type": scene.dtype,
     }
+
+
+PANEL = Panel(
+    name="formula",
+    settings=(*SIDES, *CONTROLS),
+    shown={"kv_view": "formula"},
+    title=title,
+    lead=lead,
+    look=look,
+    draw=partial(two_models, _draw, CONTROLS),
+    data=data,
+    code=code,
+    snippet=snippet,
+)

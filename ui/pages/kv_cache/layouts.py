@@ -1,4 +1,4 @@
-"""The third topic of the cache page: of what parts and kinds of rows a cache consists.
+"""Of what parts and kinds of rows a cache consists.
 
 A token adds rows to a latent's layouts; what came after MLA keeps windows, entries and states, too.
 """
@@ -12,18 +12,17 @@ from kvcount.lazy import LazyModule
 from mla_engine import costs
 from mla_engine.closed_forms import Amount
 from mla_engine.figures import bars
-from ui.pages.kv_cache.common import limitations, shown
+from ui.pages.kv_cache.common import limitations, shown, two_models
 from ui.pages.kv_cache.scene import WIDTH_OF_STATES, Scene
-from ui.pages.kv_cache.view import View
+from ui.pages.kv_cache.view import SIDES, View
 from ui.parts import charts, prose
 from ui.parts.snippet import config
-from ui.settings.page import Functions, Recipe
+from ui.settings.page import Functions, Panel, Recipe
 from ui.words.numbers import amount, count, prefixed_count, size, times
 from ui.words.text import bracketed, named, parted, t
 
 pd = LazyModule("pandas")
 
-FILE = "kv_cache_layouts.csv"
 CONTROLS = "kv_context", "kv_layers", "kv_batch", "kv_type", "kv_unit"
 KINDS = {  # of rows, in the order of the bars -> colour, by the kind of tensor, and pattern
     "key": ("key", ""),
@@ -79,7 +78,7 @@ def look(view: View) -> str:
     return t("kv_cache.look_rows" if view.scenes[0].uneven else "kv_cache.look_layouts")
 
 
-def draw(view: View, scene: Scene, side: str) -> None:
+def _draw(view: View, scene: Scene, side: str) -> None:
     """Layouts of latents; what came after them, or the model's own, by its kinds of rows."""
     if not scene.uneven:
         _of_latents(view, scene, side)
@@ -342,3 +341,17 @@ def snippet(view: View) -> Recipe:
         "tokens": view.context,
         "width": scene.width,
     }
+
+
+PANEL = Panel(
+    name="layouts",
+    settings=(*SIDES, *CONTROLS),
+    shown={"kv_view": "layouts"},
+    title=title,
+    lead=lead,
+    look=look,
+    draw=partial(two_models, _draw, CONTROLS),
+    data=data,
+    code=code,
+    snippet=snippet,
+)

@@ -1,4 +1,4 @@
-"""The second topic of the cache page: the memory that weights leave, and how much cache fits."""
+"""The memory that weights leave, and how much cache fits."""
 
 from contextlib import suppress
 from functools import partial
@@ -15,19 +15,19 @@ from ui.pages.kv_cache.common import (
     growth,
     limitations,
     shown,
+    two_models,
     whole_model,
 )
 from ui.pages.kv_cache.scene import WIDTHS, Scene, type_label
-from ui.pages.kv_cache.view import View
+from ui.pages.kv_cache.view import SIDES, View
 from ui.parts import charts, prose
-from ui.settings.page import Functions, Recipe
+from ui.settings.page import Functions, Panel, Recipe
 from ui.settings.sizes import MOST_TOKENS
 from ui.words.numbers import TIED, count
 from ui.words.text import t
 
 pd = LazyModule("pandas")
 
-FILE = "kv_cache_memory.csv"
 CONTROLS = (
     "kv_gpu", "kv_ranks", "kv_attention", "kv_weights", "kv_context", "kv_batch", "kv_ways",
     "kv_groups", "kv_type", "kv_unit", "kv_log",
@@ -97,7 +97,7 @@ def _left(scene: Scene, on: Serving) -> bool:
     return bool(scene.preset.parameters) and on.free_bytes > 0
 
 
-def draw(view: View, scene: Scene, side: str) -> None:
+def _draw(view: View, scene: Scene, side: str) -> None:
     """The cache of every way on one GPU, with the memory that there is.
 
     Raises:
@@ -251,3 +251,17 @@ def snippet(view: View) -> Recipe:
         "tokens": view.context,
         "batch": scene.batch,
     }
+
+
+PANEL = Panel(
+    name="memory",
+    settings=(*SIDES, *CONTROLS),
+    shown={"kv_view": "memory"},
+    title=title,
+    lead=lead,
+    look=look,
+    draw=partial(two_models, _draw, CONTROLS),
+    data=data,
+    code=code,
+    snippet=snippet,
+)

@@ -1,8 +1,9 @@
-"""The fourth topic of the cache page: what each of several GPUs keeps of heads or sequences."""
+"""What each of several GPUs keeps of heads or sequences."""
 
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -11,19 +12,19 @@ from kvcount.lazy import LazyModule
 from mla_engine.costs import Serving, cache_elements, kept, kept_parts
 from mla_engine.studies.split_latents import cached_on_each_gpu
 from ui.engine import shared_cache
-from ui.pages.kv_cache.common import growth, limitations, shown, whole_model
+from ui.pages.kv_cache.common import growth, limitations, shown, two_models, whole_model
 from ui.pages.kv_cache.scene import Scene
-from ui.pages.kv_cache.view import RANKS, View
+from ui.pages.kv_cache.view import RANKS, SIDES, WAYS, View
 from ui.parts import charts, prose
-from ui.settings.page import Functions, Recipe
+from ui.settings.page import Functions, Panel, Recipe
 from ui.words.numbers import count, digits
-from ui.words.text import parted, t
+from ui.words.text import parted, sentences, t
 
 pd = LazyModule("pandas")
 
-FILE = "kv_cache_parallel.csv"
 CONTROLS = (
-    "kv_ranks", "kv_sequences", "kv_context", "kv_groups", "kv_type", "kv_unit", "kv_log",
+    "kv_ranks", "kv_sequences", "kv_context", "kv_ways", "kv_groups", "kv_type", "kv_unit",
+    "kv_log",
 )  # fmt: skip
 GROUPS = 2  # of heads that have a latent each in GLA-2
 
@@ -93,16 +94,23 @@ class SplitLatents(Sharing):
 
 
 def _sharings(view: View, scene: Scene) -> Iterator[Sharing]:
-    """Yield the sharings that the chart compares, in the order of its legend."""
-    yield Sharing(view, scene, "mha")
-    yield Sharing(view, scene, "gqa")
-    yield Sharing(view, scene, "mla", cache="kv")
-    yield Sharing(view, scene, "mla")
-    yield from _split(view, scene)
+    """Yield the sharings that are chosen, in the order of the chart's legend.
+
+    Of all there are also keys and values of MLA in full, its split latents, and what came later.
+    """
+    every = view.ways == "all"
+    *heads, mla = WAYS[view.ways] or WAYS["four"]
     later = [way for way, config in scene.ways.items() if kept_parts(config, 1, scene.width)]
+    later = later if every else []
+    yield from (Sharing(view, scene, way) for way in heads)
+    if every:
+        yield Sharing(view, scene, mla, cache="kv")
+    yield Sharing(view, scene, mla)
+    if every:
+        yield from _split(view, scene)
     yield from (Sharing(view, scene, way) for way in later)
     yield Sharing(view, scene, scene.own, attention="data")
-    if scene.own not in ("mha", "gqa", "mla", *later):
+    if scene.own not in (*heads, mla, *later):
         yield Sharing(view, scene, scene.own)
 
 
@@ -139,12 +147,13 @@ def lead(view: View) -> tuple[str, str]:
     return t("kv_cache.copies", n=copies), line
 
 
-def look(_view: View) -> str:
+def look(view: View) -> str:
     """Say what to look at."""
-    return t("kv_cache.look_parallel")
+    more = [t("kv_cache.look_parallel_more")] if view.ways == "all" else []
+    return sentences([t("kv_cache.look_parallel"), *more])
 
 
-def draw(view: View, scene: Scene, side: str) -> None:
+def _draw(view: View, scene: Scene, side: str) -> None:
     """Bytes on each GPU over their number, and the table at the chosen one.
 
     Raises:
@@ -174,7 +183,9 @@ def _possible(scene: Scene) -> list[int]:
     return [n for n in RANKS if n <= scene.preset.config.n_heads]
 
 
-@shared_cache.cached(key=lambda view, scene: (scene, view.context, view.sequences, view.language))
+@shared_cache.cached(
+    key=lambda view, scene: (scene, view.context, view.sequences, view.ways, view.language)
+)
 def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
     """Return the bytes of every sharing on the fullest GPU [number of GPUs]."""
     ranks = _possible(scene)
@@ -203,8 +214,8 @@ def _dealt(view: View, scene: Scene) -> str:
 
 
 def _halved(view: View, scene: Scene) -> Iterator[str]:
-    """Say what a second latent saves each GPU."""
-    for split in _split(view, scene):
+    """Say what a second latent saves each GPU, where that is drawn."""
+    for split in _split(view, scene) if view.ways == "all" else ():
         half, whole = count(split.numbers(GROUPS)), count(cache_elements(scene.ways["mla"]))
         yield t("kv_cache.split_latents", half=half, whole=whole)
 
@@ -246,3 +257,17 @@ def snippet(view: View) -> Recipe:
         "sequences": view.sequences,
         "ranks": view.ranks,
     }
+
+
+PANEL = Panel(
+    name="parallel",
+    settings=(*SIDES, *CONTROLS),
+    shown={"kv_view": "parallel"},
+    title=title,
+    lead=lead,
+    look=look,
+    draw=partial(two_models, _draw, CONTROLS),
+    data=data,
+    code=code,
+    snippet=snippet,
+)

@@ -35,9 +35,10 @@ WAYS = {  # of attending that are drawn beside the model's own; of "all" every o
     "four": ("mha", "gqa", "mqa", "mla"),
     "all": (),
 }
-TOPICS = "context", "memory", "layouts", "parallel", "formula"
-OVER_TOKENS = ("context", "memory")  # topics whose lines are the ways that are chosen
-OF_ONE_KIND = "layouts", "formula"  # topics that look into one layer
+SIDES = "kv_left", "kv_right"  # the settings that name the two models
+PANELS = "context", "memory", "layouts", "parallel", "formula"
+OVER_TOKENS = ("context", "memory")  # panels whose lines are the ways that are chosen
+OF_ONE_KIND = "layouts", "formula"  # panels that look into one layer
 BATCHES = tuple(2**n for n in range(11))
 RANKS = tuple(2**n for n in range(8))  # GPUs that can share a model
 
@@ -123,7 +124,7 @@ SETTINGS = {
     "kv_ways": Setting("four", one_of(*WAYS), "segmented_control"),
     "kv_log": Setting(True, flag, "toggle", recorded=True),
     "kv_unit": Setting("GiB", one_of("GiB", "GB"), "segmented_control", write=str),
-    "kv_view": Setting("context", one_of(*TOPICS), "segmented_control"),
+    "kv_view": Setting("context", one_of(*PANELS), "segmented_control"),
     "kv_gpu": Setting("h200", one_of(*GPUS), "selectbox", write=lambda key: GPUS[key].name),
     "kv_ranks": Setting(8, power_of_two(RANKS[0], RANKS[-1]), "select_slider", options=RANKS),
     "kv_attention": Setting("tensor", one_of(*ATTENTION), "segmented_control"),
@@ -146,11 +147,6 @@ class View(SimpleNamespace):
 
     scenes: tuple[Scene, Scene]
     language: str
-
-    @property
-    def topic(self) -> str:
-        """The question that is asked."""
-        return self.view
 
     @property
     def contexts(self) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from ui.parts.maps.words import facts
 from ui.settings import state
 from ui.words.text import t
 
-LARGE, LOW, PANEL = 560, 430, 430  # pixels high
+LARGE, LOW, BESIDE = 560, 430, 430  # pixels high
 FEW = 16  # words of a sentence
 PANEL_OPTIONS = {"numbers": False, "width": 200}  # what a small projector leaves to each of a pair
 
@@ -76,7 +76,7 @@ def parts(maps: Maps) -> None:
             _scores(maps, code, values, limit)
     with last:
         prose.say(t("maps.panel_attention"))
-        _attention(maps, "attention", height=PANEL, **PANEL_OPTIONS)
+        _attention(maps, "attention", height=BESIDE, **PANEL_OPTIONS)
 
 
 def _attention(maps: Maps, chart: str, **options: object) -> None:
@@ -108,7 +108,7 @@ def _scores(maps: Maps, code: str, values: np.ndarray, limit: float) -> None:
         head=str(maps.head),
         name=symbol_html(code),
         cell=(maps.query, maps.key),
-        height=PANEL,
+        height=BESIDE,
         words=map_words(),
         left_out=left_out(maps.run, maps.mask),
         breaks=breaks(maps.run),

@@ -1,6 +1,7 @@
 """The controls beside maps, which hold also where nothing could be run."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType, SimpleNamespace
 
 import streamlit as st
@@ -9,7 +10,7 @@ from mla_engine import figures
 from mla_engine.studies.words import MAX_CHARACTERS, MAX_WORDS, TextError
 from ui.parts import reader
 from ui.parts.control import control
-from ui.parts.maps.charts import LARGE, PANEL
+from ui.parts.maps.charts import BESIDE, LARGE
 from ui.parts.maps.view import Maps, short
 from ui.settings import state
 from ui.settings.parsers import sentence
@@ -85,17 +86,26 @@ def head_control() -> None:
     control("map_head", label=t("maps.head_of", last=count(last)), most=last)
 
 
-def cell_controls(rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Draw the choice of a cell by its words; a click on a map chooses as well."""
+def cell_controls(
+    rows: Sequence[str], columns: Sequence[str], places: Sequence[AbstractContextManager] = ()
+) -> None:
+    """Draw the choice of a cell by its words; a click on a map chooses as well.
+
+    Args:
+        rows: the words of the queries.
+        columns: of the keys.
+        places: where the two stand, by default here.
+    """
     sides = {"query": rows, "key": columns}
-    for name, words in sides.items():
+    for (name, words), place in zip(sides.items(), places or (nullcontext(),) * 2, strict=True):
         numbered = [f"{i} · {short(word)}" for i, word in enumerate(words)]
-        control(
-            f"map_{name}",
-            label=t(f"maps.{name}_of_cell"),
-            options=range(len(words)),
-            write=numbered.__getitem__,
-        )
+        with place:
+            control(
+                f"map_{name}",
+                label=t(f"maps.{name}_of_cell"),
+                options=range(len(words)),
+                write=numbered.__getitem__,
+            )
 
 
 def listen(maps: Maps, others: Mapping[str, Callable[[dict], None]] = MappingProxyType({})) -> None:
@@ -113,7 +123,7 @@ def listen(maps: Maps, others: Mapping[str, Callable[[dict], None]] = MappingPro
             if tile is not None:
                 state.change(map_head=maps.run.heads[tile])
         else:
-            height = LARGE if cell["chart"] == "large" else PANEL
+            height = LARGE if cell["chart"] == "large" else BESIDE
             place = cell["x"], cell["y"]
             query, key = figures.cell_at(maps.matrix(cell["chart"]), *place, height=height)
             state.change(map_query=query, map_key=key)

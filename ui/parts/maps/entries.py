@@ -13,7 +13,7 @@ from mla_engine import figures
 from mla_engine.pooled.reading import pooled_from
 from ui.parts import charts, prose
 from ui.parts.charts import map_words, named
-from ui.parts.maps.charts import LARGE, PANEL
+from ui.parts.maps.charts import BESIDE, LARGE
 from ui.parts.maps.columns import entries
 from ui.parts.maps.view import Maps
 from ui.parts.maps.words import block_facts, pooled_facts
@@ -61,7 +61,7 @@ def _gates(maps: Maps) -> None:
         name=t("maps.entries_name"),
         rows=names,
         columns=words,
-        height=PANEL,
+        height=BESIDE,
         words=dict(map_words()) | {"masked": t("maps.entries_masked")},
     )
     counted = {"entries": count(len(names)), "tokens": count(len(words))}

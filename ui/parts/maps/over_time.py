@@ -15,7 +15,7 @@ from ui.parts import charts, prose
 from ui.parts.charts import map_words, named
 from ui.parts.control import control
 from ui.parts.maps import axes
-from ui.parts.maps.charts import LARGE, PANEL
+from ui.parts.maps.charts import BESIDE, LARGE
 from ui.parts.maps.run import WIDTH, Run
 from ui.parts.maps.view import Maps, short
 from ui.parts.maps.words import facts as plain
@@ -161,7 +161,7 @@ def _decay(maps: Maps) -> None:
         axes=(t("maps.entries_words"), *_axes(maps, "k")),
         name=symbol_html("a"),
         rows=tokens,
-        height=PANEL,
+        height=BESIDE,
         numbers=False,
         words=map_words(),
     )

@@ -22,7 +22,7 @@ from tests.ui.screen import Chart
 from ui.words.numbers import amount, count, mixed, times
 from ui.words.text import tensor
 
-FILE = "kv_cache.csv"
+FILE = "kv_cache_context.csv"
 
 
 def drawn(charts: Sequence[Chart], one: Side, other: Side) -> str:

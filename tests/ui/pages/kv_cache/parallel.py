@@ -39,12 +39,12 @@ def title(one: Side) -> str:
     )
 
 
-def look(_: Side) -> str:
+def look(one: Side) -> str:
+    more = " The one vector of CSA and HCA serves all heads too; KDA's states go with their heads."
     return (
         "Falling lines are split among the GPUs, flat ones are repeated on each. MLA's latent "
-        f"{tensor('c_KV')} serves all heads, and so does the one vector of CSA and HCA: split by "
-        "heads, each GPU keeps it whole. KDA's states go with their heads. Split by sequences, "
-        "each GPU keeps its own alone."
+        f"{tensor('c_KV')} serves all heads: split by heads, each GPU keeps it whole. Split by "
+        f"sequences, each keeps its own alone.{more if one.split == 'all' else ''}"
     )
 
 
@@ -74,7 +74,7 @@ def _halved(one: Side) -> list[str]:
         f"each keeps {count(latent // 2 + rope)} numbers per token and layer, where MLA keeps all "
         f"{count(latent + rope)} (arXiv 2505.21487)."
     )
-    return [said] * (one.config.n_heads % 2 == 0)
+    return [said] * (one.split == "all" and one.config.n_heads % 2 == 0)
 
 
 def data(one: Side) -> list[dict]:

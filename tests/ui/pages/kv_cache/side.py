@@ -66,6 +66,7 @@ class Side:
     sequences: int = 4
     first: bool = False  # only the layers of its first kind
     lines: str = "all"  # the ways that are compared, where the topic leaves a choice
+    split: str = "all"  # those that GPUs share
 
     @property
     def preset(self) -> Preset:
@@ -335,14 +336,17 @@ class Side:
     def shares(self) -> dict[str, tuple[str, Callable[[int], float]]]:
         """English label -> code, and bytes on the fullest of so many GPUs."""
         ways = self.ways
-        mha, gqa, _, mla = list(ways)[:4]
-        shares = {name: (code, self.by_heads(ways[name])) for name, code in
-                  ((mha, "mha_tensor"), (gqa, "gqa_tensor"))}  # fmt: skip
-        shares["MLA in full"] = "mla_full_tensor", self.by_heads(ways[mla], "kv")
+        *heads, mla = list(ways)[:4]
+        codes, every = ("mha", "gqa", "mqa"), self.split == "all"
+        few = 1 if self.split == "two" else 3
+        shares = {name: (f"{code}_tensor", self.by_heads(ways[name])) for name, code in
+                  zip(heads[:few], codes, strict=False)}  # fmt: skip
+        if every:
+            shares["MLA in full"] = "mla_full_tensor", self.by_heads(ways[mla], "kv")
         shares[mla] = "mla_tensor", self.by_heads(ways[mla])
-        if self.config.n_heads % 2 == 0:
+        if every and self.config.n_heads % 2 == 0:
             shares["GLA-2"] = "gla_tensor", self.by_latents
-        for name, config in ways.items():
+        for name, config in ways.items() if every else ():
             if isinstance(config, UNEVEN):
                 shares[name] = f"{code_of(name)}_tensor", self.by_heads(config)
         own = code_of(self.preset.kind)
@@ -516,5 +520,6 @@ def sides(link: dict[str, str], topic: str = "context") -> tuple[Side, Side]:
         if name not in ("view", "lang")
     }
     typed["first"] = topic in ("layouts", "formula")
+    typed["split"] = lines
     typed["lines"] = lines if topic in ("context", "memory") else "all"
     return Side(left, **typed), Side(right, **typed)
