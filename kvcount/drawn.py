@@ -36,6 +36,8 @@ def hides(character: str) -> bool:
 
 def drawn(text: str) -> str:
     """Return `text` with each of these as its number, as in <U+202E>; what is isolated stays so."""
+    if text.isascii() and text.isprintable():
+        return text
     parts = [redrawn(part, number) for part in _ISOLATED.split(text)]
     parts[1::2] = [f"{_ISOLATE}{part}{_END}" for part in parts[1::2]]
     return "".join(parts)

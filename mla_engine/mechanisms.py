@@ -4,11 +4,12 @@ Costs, presets, the glossary and the app's pages ask here instead of knowing any
 type, so that a new mechanism needs its own package and nothing else of the engine.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module, resources
 from importlib.resources.abc import Traversable
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any
 
 from kvcount import checks
@@ -62,10 +63,11 @@ def types_in_words(which: Callable[[Mechanism], object] = bool) -> object:
     return instance_of(*sorted(types, key=lambda kind: kind.__name__))
 
 
-def variants() -> dict[str, Variant]:
+@lru_cache(maxsize=1)
+def variants() -> Mapping[str, Variant]:
     """Return code -> variant, in order."""
     every = [variant for mechanism in all() for variant in mechanism.variants]
-    return {one.code: one for one in sorted(every, key=attrgetter("order"))}
+    return MappingProxyType({one.code: one for one in sorted(every, key=attrgetter("order"))})
 
 
 def offered() -> tuple[str, ...]:

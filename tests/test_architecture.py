@@ -191,6 +191,8 @@ CACHES_OF_PYTHON = {
     "mla_engine/claims/__init__.py:_checks": "without arguments",
     "mla_engine/given_preset.py:read_given": "256 configurations, each of a link",
     "mla_engine/mechanisms.py:all": "without arguments",
+    "mla_engine/mechanisms.py:variants": "without arguments",
+    "ui/sources/model.py:_built": "256 configurations of sizes that a link can name",
     "kvcount/explain_report.py:table": "without arguments",
     "kvcount/mistakes.py:mistakes": "without arguments",
     "kvcount/reading/model_types.py:_row": "the rows of its table, by name",

@@ -6,7 +6,7 @@ No other file of the app imports a private module of Streamlit. Each function ha
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from streamlit import logger, runtime
@@ -58,9 +58,8 @@ MESSAGE_LOGS = (  # of those who take what a browser sends
 # The page run of this thread
 
 
-def current_run() -> object | None:
-    """Return what stands for the page run of this thread; None outside of one."""
-    return get_script_run_ctx(suppress_warning=True)
+current_run = partial(get_script_run_ctx, suppress_warning=True)
+"""Returns what stands for the page run of this thread; None outside of one."""
 
 
 def session_id() -> str | None:

@@ -24,6 +24,7 @@ HOUSE = {
     "dragmode": False,
 }
 # Of the kinds that numpy has and the browser reads; what is wider and fits goes as one of these.
+HOLDS = (Mapping, list, tuple, np.ndarray)  # what there is to copy; all else is a value
 WHOLE = {"i": ("int8", "int16", "int32"), "u": ("uint8", "uint16", "uint32")}
 
 
@@ -80,10 +81,13 @@ def titled(text: str) -> dict:
 
 def _frozen(part: object) -> object:
     """Return a copy that nobody else can change, without what is None."""
+    if not isinstance(part, HOLDS):
+        return part
     if isinstance(part, Mapping):
-        return {key: _frozen(value) for key, value in part.items() if value is not None}
+        kept = {key: one for key, one in part.items() if one is not None}
+        return kept | {key: _frozen(one) for key, one in kept.items() if isinstance(one, HOLDS)}
     if isinstance(part, list | tuple):
-        return [_frozen(value) for value in part]
+        return [_frozen(one) if isinstance(one, HOLDS) else one for one in part]
     if isinstance(part, np.ndarray):
         part = part.copy()
         part.flags.writeable = False
@@ -92,9 +96,10 @@ def _frozen(part: object) -> object:
 
 def _written(part: object) -> object:
     if isinstance(part, Mapping):
-        return {key: _written(value) for key, value in part.items()}
+        written = {key: _written(one) for key, one in part.items() if isinstance(one, HOLDS)}
+        return {**part, **written}
     if isinstance(part, list):
-        return [_written(value) for value in part]
+        return [_written(one) if isinstance(one, HOLDS) else one for one in part]
     return typed(part) if isinstance(part, np.ndarray) else part
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
@@ -157,7 +157,12 @@ def built(base: Config, sizes: Mapping[str, int], variant: str) -> Config:
     Raises:
         ValueError: sizes that no layer can have, in the engine's words.
     """
-    return mechanisms.variants()[variant].config(sizes, base)
+    return _built(base, tuple(sizes.items()), variant)
+
+
+@lru_cache(maxsize=256)
+def _built(base: Config, sizes: tuple[tuple[str, int], ...], variant: str) -> Config:
+    return mechanisms.variants()[variant].config(dict(sizes), base)
 
 
 def present() -> Model:

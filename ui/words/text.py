@@ -84,7 +84,10 @@ def t(key: str, **values: object) -> str:
     A symbol's code in braces becomes its name in its colour, as HTML: `prose` shows it. Between a
     Chinese word of the text and one among the values there is no space.
     """
-    text = SPACED.sub(partial(_closed, values), translated(catalogue()[key]))
+    entry = catalogue()[key]
+    text = entry.get(settings()["lang"], entry[ORIGINAL])
+    if values:
+        text = SPACED.sub(partial(_closed, values), text)
     return text.format_map(_Filling(values))
 
 

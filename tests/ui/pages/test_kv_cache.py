@@ -151,8 +151,8 @@ CHOICES = {
         "kv_context": 8192, "kv_layers": 9, "kv_batch": 2, "kv_type": "int4", "kv_unit": "GB",
     },
     "parallel": MODELS | {
-        "kv_ranks": 4, "kv_sequences": 2, "kv_context": 16384, "kv_groups": 4, "kv_type": "fp8",
-        "kv_unit": "GB", "kv_log": False,
+        "kv_ranks": 4, "kv_sequences": 2, "kv_context": 16384, "kv_ways": "all", "kv_groups": 4,
+        "kv_type": "fp8", "kv_unit": "GB", "kv_log": False,
     },
     "formula": MODELS | {
         "kv_context": 4096, "kv_layers": 7, "kv_batch": 32, "kv_type": "fp32", "kv_unit": "GB",

@@ -66,7 +66,7 @@ class Scene:
     first: bool = False
     beside: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def preset(self) -> Preset:
         """The model."""
         return preset_of(self.key)
