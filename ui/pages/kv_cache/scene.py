@@ -129,10 +129,12 @@ class Scene:
 
     def assumes(self, way: str) -> bool:
         """Tell if a way has a size that the model itself has not, or has otherwise."""
-        if self.ways[way] in (config for config, _ in self.preset.kinds):
+        own, other = self.preset.config, self.ways[way]
+        if other in (config for config, _ in self.preset.kinds):
             return False
-        own, other = vars(self.preset.config), vars(self.ways[way])
-        return any(other.get(size) and other[size] != own.get(size) for size in ASSUMED)
+        if other.has_latent and not own.has_latent:
+            return True
+        return any(other.size(size) not in (None, 0, own.size(size)) for size in ASSUMED)
 
     @cached_property
     def uneven(self) -> bool:
