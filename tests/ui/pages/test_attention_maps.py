@@ -16,7 +16,7 @@ from mla_engine import (
 from mla_engine.figures import symbol_html
 from mla_engine.studies.words import generated_words, hidden_states
 from tests.ui.maps import check_map, check_tiles, hidden, written
-from tests.ui.screen import cells, charts, clicked, percent, statement
+from tests.ui.screen import cells, charts, clicked, percent, says, statement
 
 PAGE = "pages/attention_maps.py"
 SIZES = {"d_model": 48, "n_heads": 6, "d_head": 10, "d_value": 14}
@@ -97,9 +97,8 @@ def test_titles_captions_and_alternative_texts_say_the_numbers(seen, variant):
     assert any(line.startswith("All 6 heads, 10 tokens.") for line in said)
     note = f"“{query}” gives {share} to “{key}” (framed). Click a cell."
     assert f"Head 4: {note}" in said
-    assert f"Where does {share} come from?" in [one.value for one in app.subheader]
-    shown = f"Query “{query}”, key “{key}”, head 4"
-    assert f"{shown}: element by element, with the numbers of this run." in said
+    assert says([one.value for one in app.subheader], "attention_maps.origin_title", share=share)
+    assert says(said, "attention_maps.origin_look", query=query, target=key, head=4)
     name = NAMES[variant]
     tiles = f"Attention of 6 of 6 heads of {name} over 10 tokens, one tile per head."
     assert clicked(app, "heads").alt == f"{tiles} Head 4 is chosen."
@@ -127,8 +126,8 @@ def test_some_heads_alone_are_run_and_shown_by_their_numbers(opened):
     every = hidden(trace_of("mla").attention[0].numpy(), SEEN)
     tiles = clicked(app, "heads")
     assert tiles.words == ["4", "5"]
-    assert "Heads 4 to 5 of 6, 10 tokens. Click a head." in markdown(app)
-    assert tiles.alt.startswith("Attention of 2 of 6 heads")
+    assert says(markdown(app), "maps.run_some", first="4", last="5", heads="6", tokens="10")
+    assert says(tiles.alt, "maps.alt_heads", run="2", heads="6")
     for chart in ("large", "attention"):
         np.testing.assert_allclose(clicked(app, chart).values(0, "z"), every[5], rtol=1e-5)
     trace = trace_of("mla")

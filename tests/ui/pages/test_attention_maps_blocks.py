@@ -12,7 +12,7 @@ from tests.engine.samples import arrays
 from tests.reference import absorbed
 from tests.reference_pooled_index import pooled_index
 from tests.ui.maps import dotted, left_out
-from tests.ui.screen import cells, chart_of, charts, clicked, lead, said, statement
+from tests.ui.screen import cells, chart_of, charts, clicked, lead, said, says, statement
 from ui.settings.sizes import SMALL_CONFIG, SMALL_SIZES
 
 PAGE = "pages/attention_maps.py"
@@ -63,14 +63,14 @@ def test_the_map_shows_what_is_chosen_and_parts_what_is_left_out_from_what_is_to
 def test_how_much_a_word_reads_is_said(opened, x, query, own):
     app = opened(PAGE, **LINK, map_query=str(query), map_key="0")
     read = 4 + own
-    assert app.title[0].value == "A word reads a few whole blocks of words"
+    assert says(app.title[0].value, "attention_maps.title_blocks")
     assert lead(app)[0] == f"{read} of {query + 1} words"
     assert read == x["chosen"][0, query].sum()
     assert "reads 2 of 5 full blocks of 2 words, chosen by an indexer" in statement(app)
     assert statement(app).endswith("never more than 5 words")
-    assert ("its own block as far as that goes (1 of 2)" in statement(app)) == bool(own)
-    assert ("it fills its own block, which is then read only if" in statement(app)) != bool(own)
-    assert any("which blocks are chosen is noise" in line for line in said(app))
+    assert (says(statement(app), "attention_maps.line_blocks", own="1", pools="2")) == bool(own)
+    assert (says(statement(app), "attention_maps.line_blocks_full")) != bool(own)
+    assert any(says(line, "attention_maps.noise_blocks") for line in said(app))
 
 
 def test_of_a_short_text_the_most_is_said(opened):
@@ -83,9 +83,13 @@ def test_a_cell_of_a_block_that_was_not_chosen_says_so(opened, x):
     left = int(np.flatnonzero(~x["chosen"][0, 10])[0])
     app = opened(PAGE, **LINK, map_query="10", map_key=str(left))
     (why,) = (line for line in said(app) if "the indexer chose for" in line)
-    assert re.sub("[\u2068\u2069]", "", why) == (
-        f"“{WORDS[left]}” is in none of the 2 blocks of 2 words that the indexer chose for "
-        "“tired”: its logit becomes −∞, and the share is **0**."
+    assert says(
+        re.sub("[\u2068\u2069]", "", why),
+        "attention_maps.hidden_choice_block",
+        target=WORDS[left],
+        k="2",
+        pools="2",
+        query="tired",
     )
 
 

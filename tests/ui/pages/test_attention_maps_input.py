@@ -8,7 +8,7 @@ from mla_engine import figures
 from mla_engine.studies.words import generated_words
 from tests.ui.controls import control
 from tests.ui.pages.test_attention_maps import CELL, LINK, PAGE, SEEN, WORDS, isolated, trace_of
-from tests.ui.screen import charts, clicked, refusal, statement
+from tests.ui.screen import charts, clicked, refusal, says, statement
 from ui.settings import state
 
 
@@ -41,9 +41,7 @@ def test_the_seed_and_the_generated_words_reach_the_engine(opened):
     seen = np.tri(16, dtype=bool)
     assert np.array_equal(drawn(app, "large")[seen], trace.attention[0, 4].numpy()[seen])
     assert control(app, "map_text").disabled
-    assert control(opened(PAGE, **LINK), "map_text").placeholder.startswith(
-        "the cat sat on the mat"
-    )
+    assert says(control(opened(PAGE, **LINK), "map_text").placeholder, "maps.example")
 
 
 def test_a_click_chooses_the_head_of_a_tile_and_what_a_block_shows(opened, monkeypatch):
@@ -97,7 +95,7 @@ def test_a_text_beyond_the_limit_is_refused_and_the_last_one_stays(opened):
     assert control(app, "map_text").value == "word " * 257
     assert "257 words" in app.error[0].value
     control(app, "map_text").set_value("x" * 2001).run()
-    assert "The text has 2,001 characters, and 2,000 is the most" in app.error[0].value
+    assert says(app.error[0].value, "maps.too_long", given="2,001", most="2,000")
     control(app, "map_text").set_value("three").run()
     assert not app.error
     assert drawn(app, "large").shape == (1, 1)
@@ -130,7 +128,7 @@ def test_a_head_and_a_cell_that_there_are_not_come_to_the_nearest_in_one_line(op
     assert len(app.warning) == 1
     said = app.warning[0].value.replace("&#95;", "_")
     for name, given, used in (("head", 99, 5), ("query", 5000, 2), ("key", 7, 2)):
-        assert f"map_{name}: “{given}” in the link is not possible" in said
+        assert says(said, "common.changed_setting", name=f"map_{name}", given=given)
         assert f"{used} is" in said
     control(app, "map_text").set_value("one").run()
     assert app.query_params["map_query"] == "0"
@@ -165,7 +163,12 @@ def test_a_tensor_that_a_variant_has_not_comes_back_with_the_variant(opened):
 def test_a_link_to_a_tensor_that_the_layer_has_not_says_what_is_shown_instead(opened):
     app = opened(PAGE, d_latent_q="0", map_tensor="c_Q")
     shown = control(app, "map_tensor").value
-    assert f"This layer has no c_Q: {shown} is shown." in [one.value for one in app.caption]
+    assert says(
+        [one.value for one in app.caption],
+        "attention_maps.no_such_tensor",
+        wanted="c_Q",
+        shown=shown,
+    )
     assert app.query_params["map_tensor"] == "c_Q"  # and comes back with the query latent
 
 

@@ -7,7 +7,7 @@ import torch
 from mla_engine import LatentConfig, MultiHeadLatentAttention
 from mla_engine.studies.words import generated_words, hidden_states
 from tests.ui.pages.test_attention_maps import LINK, PAGE, isolated, markdown, percent
-from tests.ui.screen import cells, clicked, lead
+from tests.ui.screen import cells, clicked, lead, says
 from ui.pages.attention_maps import long
 from ui.settings.visit import visit
 
@@ -51,8 +51,17 @@ def test_blocks_and_the_part_are_those_of_the_whole_map(opened, downloads, whole
     names = part.layout["xaxis2"]["ticktext"]
     assert names[2] == f"{WORDS[1410]} (1410)"
     share, said = percent(float(whole[1450, 1410])), " ".join(markdown(app))
-    assert f"word 1,450, “{isolated(WORDS[1450])}”, gives {share} to word 1,410" in said
-    assert "Words 1,408 to 1,471, downwards, look at words 1,408 to 1,471." in said
+    assert says(
+        said,
+        "attention_maps.long_part",
+        at_query="1,450",
+        query=isolated(WORDS[1450]),
+        share=share,
+        at_key="1,410",
+    )
+    assert says(
+        said, "attention_maps.long_where", top="1,408", bottom="1,471", left="1,408", right="1,471"
+    )
     assert lead(app)[0] == "2,250,000 cells"
     table = cells(downloads["long_part.csv"])
     assert float(table[43][3]) == pytest.approx(whole[1450, 1410], rel=1e-5)

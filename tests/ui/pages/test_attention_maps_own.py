@@ -6,7 +6,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from tests.ui.controls import control, controls, pressed
-from tests.ui.screen import charts, clicked, lead, percent, plain, said
+from tests.ui.screen import charts, clicked, lead, percent, plain, said, says
 from ui.pages.attention_maps.sentences import EXAMPLES
 
 PAGE = "pages/attention_maps.py"
@@ -34,7 +34,7 @@ def test_it_opens_at_a_head_and_says_what_the_cell_holds(opened, own_model):
     app = opened(PAGE, map_key=str(best))
     number, line = map(plain, lead(app))
     assert number == percent(maps[5, query, best])
-    assert "head 5 of layer 17 looks most at" in line
+    assert says(line, "attention_maps.look_most_of_layer", head="5", layer="17")
     assert f"\u2068{words[query]}\u2069" in line
     assert "seed" not in controls(app)
     assert {"heads", "large", "scores"} <= {chart(one) for one in charts(app)}
@@ -54,7 +54,7 @@ def test_a_sentence_brings_its_head_and_cell(opened, own_model, name):
 def test_another_head_is_not_told_by_the_pairs_of_a_sentence(opened, own_model):
     values = {"text": QUOTED.text} | QUOTED.shows | {"map_head": 7, "source": ""}
     app = opened(PAGE, **{name: str(value) for name, value in values.items() if value != ""})
-    assert not any("from a closing quotation mark" in one for one in said(app)), (
+    assert not any(says(one, "examples.pairs_quotation") for one in said(app)), (
         "of the head of the example alone"
     )
     assert any(one.startswith(("Head 7 shows none", "On this text head 7")) for one in said(app))

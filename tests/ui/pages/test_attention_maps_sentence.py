@@ -7,7 +7,7 @@ from mla_engine.language_model.texts import TASKS, exercise
 from tests.ui.controls import control
 from tests.ui.pages.test_attention_maps import PAGE
 from tests.ui.pages.test_attention_maps_trained import OWN, attention, nth
-from tests.ui.screen import clicked, component, statement
+from tests.ui.screen import clicked, component, says, statement
 from ui.parts import reader
 
 
@@ -103,7 +103,7 @@ def test_the_question_asks_for_the_next_word(opened, text, right, others):
     asked = component(opened(PAGE, sentence=text), "guess")
     assert asked["answers"][asked["right"]] == right
     assert sorted(asked["answers"]) == sorted([right, *others])
-    assert asked["asks"] == f"“{text}”: which word comes next?"
+    assert says(asked["asks"], "attention_maps.guess_next", text=text)
 
 
 @pytest.mark.parametrize("text", ["anna", "fig plum", "anna lamp anna"])

@@ -13,7 +13,7 @@ from tests.engine.samples import arrays
 from tests.reference_delta import delta
 from tests.reference_pooled import pooled, slots
 from tests.ui.maps import dotted, left_out, numbers_of
-from tests.ui.screen import cells, chart_of, charts, clicked, lead, said, statement
+from tests.ui.screen import cells, chart_of, charts, clicked, lead, said, says, statement
 from ui.settings.sizes import SMALL_CONFIG, SMALL_SIZES
 
 PAGE = "pages/attention_maps.py"
@@ -138,7 +138,7 @@ def test_a_columns_number_has_its_way_from_products_or_the_sink(seen, column):
     whole = np.concatenate((x["attention"], x["attention_E"], x["sink_mass"][..., None]), -1)
     share = whole[0, 0, 9, column]
     if column == N + 5:
-        assert any(line.startswith("The sink has no key: **0.000**") for line in lines)
+        assert any(says(line, "attention_maps.of_sink", logit="0.000") for line in lines)
     else:
         key = x["kv_T"][0, column] if column < N else x["kv_E"][0, column - N]
         (line,) = (line for line in lines if line.startswith("The sum"))
@@ -147,7 +147,7 @@ def test_a_columns_number_has_its_way_from_products_or_the_sink(seen, column):
     ended = [line for line in lines if line.startswith("Softmax at") or "the share is" in line]
     assert numbers_of(ended[0])[-1] == pytest.approx(share, rel=2e-3)
     if column == 3:
-        assert "lies outside the sliding window of 3 tokens" in ended[0]
+        assert says(ended[0], "attention_maps.hidden_window", window="3")
 
 
 def test_an_entry_says_why_it_is_hidden(seen):
@@ -156,9 +156,9 @@ def test_an_entry_says_why_it_is_hidden(seen):
         zip(*np.nonzero(~x["chosen_E"][0] & (np.arange(N)[:, None] >= 9)), strict=True)
     )
     app = seen(PAGE, **SMALL, variant="csa", map_query=str(query), map_key=str(N + left)).at
-    assert any("is not among the 2 that the indexer chose" in line for line in said(app))
+    assert any(says(line, "attention_maps.hidden_choice_entry", k="2") for line in said(app))
     early = seen(PAGE, **SMALL, variant="csa", map_query="4", map_key=str(N + 4)).at
-    assert any("is not complete yet, its logit becomes" in line for line in said(early))
+    assert any(says(line, "attention_maps.hidden_entry") for line in said(early))
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_in_the_place_of_a_map_stand_the_weights_of_the_values(opened, downloads
     assert numbers_of(framed)[1] == pytest.approx(wanted[7][5], rel=5e-3)
     assert float(cells(downloads["weights.csv"])[8][6]) == pytest.approx(wanted[7][5], rel=1e-3)
     assert lead(app)[0] == "256 numbers"
-    assert "after 8 words as after a million" in statement(app)
+    assert says(statement(app), "attention_maps.state_line", seen="8")
     assert not app.error
 
 
@@ -252,7 +252,7 @@ def test_decay_strength_and_what_is_put_in_and_erased_are_drawn(opened, download
     bars = chart_of(app, "What words 1 to 7 put into the state")
     np.testing.assert_allclose(bars.values("put in", "x"), put[:7], **CLOSE)
     np.testing.assert_allclose(bars.values("erased", "x"), erased[:7], **CLOSE)
-    assert bars.axis("x") == "length of the vector"
+    assert says(bars.axis("x"), "maps.state_length")
     rows = cells(downloads["writes.csv"])
     assert len(rows) == 1 + N
     assert [float(one) for one in rows[7][1:]] == pytest.approx(

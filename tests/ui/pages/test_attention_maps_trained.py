@@ -11,7 +11,7 @@ from mla_engine.language_model import load_model
 from mla_engine.language_model.heads import head_scores
 from tests.ui.maps import check_map, check_tiles, hidden, written
 from tests.ui.pages.test_attention_maps import PAGE, isolated, markdown, percent
-from tests.ui.screen import cells, charts, clicked, lead, statement
+from tests.ui.screen import cells, charts, clicked, lead, says, statement
 from tests.ui.trained_models import LAYERS, TRAINED_ON, model
 from ui.words.numbers import share
 
@@ -78,7 +78,7 @@ def test_every_picture_is_the_models_own(opened, downloads, variant, layer):
     assert cells(downloads["large.csv"]) == written(every[2], [*words], [*words])
     order = [chart.clicks for chart in charts(app)[:2]]
     assert order == ["large", "heads"], "the map with its words stands first"
-    assert app.title[0].value == "Which word does a head look at?"
+    assert says(app.title[0].value, "attention_maps.title_trained")
     number, _ = lead(app)
     assert number == percent(float(trace.attention[0, 2, 8, 1]))
 
@@ -145,7 +145,7 @@ def test_what_the_model_expects_is_called_right_or_wrong(opened, text, query, ri
     elif query + 1 < len(words):
         assert end == f"; {nth(words[query + 1], 0)} follows."
     else:
-        assert end == "; the words so far leave it open."
+        assert says(line, "maps.next_open", next=word, chance=chance)
 
 
 def test_what_does_follow_as_the_model_expects_is_said(opened):
@@ -209,7 +209,7 @@ def test_a_word_that_was_not_chosen_is_not_said_to_come_later(opened):
     drawn = clicked(earlier, "attention").values(0, "z")[query]
     np.testing.assert_array_equal(np.isfinite(drawn), chosen.numpy())
     later = opened(PAGE, variant="dsa", map_query="1", map_key="3")
-    assert "that comes later, and the causal mask hides it" in statement(later)
+    assert says(statement(later), "attention_maps.look_hidden")
 
 
 def sum_of(trace) -> torch.Tensor:
@@ -263,8 +263,8 @@ def test_what_a_head_does_elsewhere_is_its_score(opened, text, layer):
     for head in (0, 3):
         app = opened(PAGE, sentence=text, trained_layer=str(layer), map_head=str(head))
         said = next(line for line in markdown(app) if line.startswith("Over "))
-        start = f"Over 24 fresh texts, head {head} gives {100 * table[head]:.0f} %"
-        assert said == f"{start} to such a word on average."
+        values = {"texts": 24, "head": head, "score": f"{100 * table[head]:.0f} %"}
+        assert says(said, "attention_maps.habit_not", **values)
     plain = opened(PAGE, sentence=text, map_query="0", map_key="0")
     assert not any(line.startswith("Over ") for line in markdown(plain))
 
@@ -292,8 +292,8 @@ def test_a_sentence_longer_than_those_of_the_training_is_read_with_a_note(opened
 
 def test_drawn_weights_are_said_to_be_noise_and_say_nothing_of_a_look(opened):
     app = opened(PAGE, preset="deepseek-v2-lite")
-    assert app.title[0].value == "Every head reads the text in its own way"
-    assert statement(app).endswith("so it matters that they differ, not what they choose")
+    assert says(app.title[0].value, "attention_maps.title")
+    assert says(statement(app), "attention_maps.drawn")
     told_of = ("Next, the model", "content alone", "fresh texts", "Mask and temperature change")
     assert not any(part in line for line in markdown(app) for part in told_of)
     assert any("what it looks at is noise" in caption.value for caption in app.caption)

@@ -16,7 +16,7 @@ from mla_engine.given_preset import given_preset
 from mla_engine.presets import NOT_MODELLED
 from tests.ui.pages.kv_cache import context, formula, layouts, memory, parallel
 from tests.ui.pages.kv_cache.side import DTYPES, GAPS, Side, sides
-from tests.ui.screen import charts, csv, lead, statement
+from tests.ui.screen import charts, csv, lead, says, statement
 from ui.pages.kv_cache.scene import Scene
 from ui.pages.kv_cache.view import contrast
 from ui.settings.sizes import longest
@@ -243,10 +243,14 @@ def test_the_page_opens_on_deepseek_v3_and_says_what_it_keeps(opened: Opened) ->
     """Arithmetic by hand: 61 layers, bf16, a latent of 512 and a rotary key of 64."""
     at = opened(PAGE)
     kept, mha = 576 * 61 * 2 * 131_072, 2 * 128 * 128 * 61 * 2 * 131_072
-    assert statement(at).replace("\xa0", " ") == (
-        f"DeepSeek-V3 / R1 (671B) keeps {kept / 2**30:.2f} GiB for 131,072 tokens; standard "
-        f"attention (MHA) with its heads would keep {mha / 2**30:.0f} GiB, "
-        f"{mha / kept:.1f}× as much"
+    assert says(
+        statement(at).replace("\xa0", " "),
+        "kv_cache.line",
+        model="DeepSeek-V3 / R1 (671B)",
+        own=f"{kept / 2**30:.2f} GiB",
+        tokens="131,072",
+        mha=f"{mha / 2**30:.0f} GiB",
+        ratio=f"{mha / kept:.1f}×",
     )
     assert at.query_params == {}
 
@@ -256,7 +260,7 @@ def test_gpu_memory_by_hand(opened: Opened) -> None:
     at = opened(PAGE, kv_view="memory")
     free, token = 143_771 * 2**20 - 671_026_404_352 / 8, 576 * 61 * 2
     fits = f"{free // token // 131_072:.0f}"
-    assert statement(at).endswith(f"room for {fits} sequences of 131,072 tokens")
+    assert says(statement(at), "kv_cache.line_memory", fits=fits, tokens="131,072")
     assert free // token > 163_840  # a single sequence could be longer than V3's may
     assert list(at.table[0].value.loc["H200 SXM ◀"])[1:] == ["163,840", fits]
     assert list(at.table[0].value.loc["A100 40 GB"]) == ["too small", "0", "0"]
@@ -283,7 +287,7 @@ def test_a_refused_model_leaves_the_other_alive(
         {right.name} if topic == "memory" else {left.name, right.name}
     )
     (info,) = at.info
-    assert info.value == "Nothing runs with these settings, so there is no code behind them."
+    assert says(info.value, "code.nothing")
 
 
 SHOWN = {

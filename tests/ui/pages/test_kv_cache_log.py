@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from kvcount.tests.test_explain import LOGS
-from tests.ui.screen import csv, refusal, speech
+from tests.ui.screen import csv, refusal, says, speech
 from ui.pages.kv_cache.own import PASTED
 
 PAGE = "pages/kv_cache.py"
@@ -46,9 +46,9 @@ def test_a_published_log_is_reconciled_line_by_line(opened, downloads):
 def test_what_is_not_explained_is_said_in_both_languages(opened):
     row = LOGS["qwen3_235b_vllm"]
     at = pasted(opened, row["log"], kv_own="qwen3-235b-a22b")
-    assert "98.9 % of the log's bytes are explained, **553** are not" in speech(at)
+    assert says(speech(at), "kv_cache.log_part", left="553", share="98.9 %")
     at = pasted(opened, row["log"], kv_own="qwen3-235b-a22b", lang="zh")
-    assert "有 98.9% 能够解释，还有 **553 字节**不能" in speech(at)
+    assert says(speech(at), "kv_cache.log_part", "zh", share="98.9%", left="553")
     assert lines(at)["未能解释"] == "553"
     assert all(re.search("[\u4e00-\u9fff]", words) for words in lines(at))
 
@@ -57,7 +57,7 @@ def test_the_model_is_the_one_that_the_log_names_or_the_left_one(opened):
     """Qwen3-8B has 36 layers x 2 x 8 heads x 128 numbers x 2 bytes, DeepSeek-V3 70,272 bytes."""
     line = "GPU KV cache size: 1,000 tokens"
     for more, counted in ((" --model Qwen/Qwen3-8B", "147,456"), ("", "70,272")):
-        assert f"caches **{counted} bytes** per token" in speech(pasted(opened, line + more))
+        assert says(speech(pasted(opened, line + more)), "kv_cache.log_counted", counted=counted)
 
 
 def test_the_answer_of_two_numbers_comes_before_the_terms(opened):
@@ -91,7 +91,7 @@ def test_nothing_is_read_before_a_log_is_pasted(opened, monkeypatch):
 def test_a_log_of_json_lines_or_in_fences_is_a_log(opened):
     line = '{"ts": 1, "msg": "GPU KV cache size: 715,072 tokens"}'
     for text in (f"{line}\n{line}", "```\nGPU KV cache size: 715,072 tokens\n```"):
-        assert "caches **70,272 bytes** per token" in speech(pasted(opened, text))
+        assert says(speech(pasted(opened, text)), "kv_cache.log_counted", counted="70,272")
 
 
 def test_a_name_that_is_not_found_does_not_hide_the_log(opened):

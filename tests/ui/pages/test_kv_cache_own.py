@@ -17,7 +17,7 @@ from mla_engine.given_preset import given_preset
 from tests.checkpoints.conftest import empty_cache  # noqa: F401, a fixture
 from tests.checkpoints.serving import serving
 from tests.checkpoints.test_own_preset import OWN
-from tests.ui.screen import csv, lead, statement
+from tests.ui.screen import csv, lead, says, statement
 from ui.pages.kv_cache.own import PASTED
 from ui.settings.parsers import preset_of
 from ui.words.text import catalogue
@@ -47,7 +47,7 @@ def test_nothing_is_said_before_a_model_is_given(opened: Opened):
 
 def test_a_stored_model_by_its_name(opened: Opened, downloads: dict[str, object]):
     at = opened(PAGE, kv_own="deepseek-v3", kv_context="1024", kv_batch="4", kv_ranks="8")
-    assert "stores **70,272 B** for each token (35,136 numbers, bf16)" in said(at)
+    assert says(said(at), "kv_cache.own_line", token="70,272 B", numbers="35,136", type="bf16")
     assert "274 MiB for 4 × 1,024 tokens" in said(at).replace("\N{NO-BREAK SPACE}", " ")
     kinds, gpus = (at.table[n].value for n in (0, 1))
     assert list(kinds.index) == ["a latent (MLA)"]
@@ -89,7 +89,7 @@ def test_a_stored_model_by_its_name(opened: Opened, downloads: dict[str, object]
 )
 def test_a_pasted_configuration(opened: Opened, config: dict, token: str, kinds: dict[str, str]):
     at = pasted(opened(PAGE), json.dumps(config))
-    assert f"stores **{token}** for each token" in said(at)
+    assert says(said(at), "kv_cache.own_line", token=token)
     found = at.table[0].value
     assert found["Layers"].to_dict() == kinds
     states = {kind for kind in kinds if kind.startswith("a state")}
@@ -175,11 +175,11 @@ def test_nothing_is_said_to_fit_beside_weights_that_are_not_known(opened, downlo
     texts = [one.value for one in at.main.markdown]
     held = 61 * 576 * 2 * 65_536 / 2**30
     assert lead(at)[0].replace("\xa0", " ") == f"{held:.2f} GiB"
-    assert "what fits beside the weights is not known" in statement(at)
-    assert "The grey line is the whole memory of one GPU" in texts[2]
+    assert says(statement(at), "kv_cache.line_memory_unknown")
+    assert says(texts[2], "kv_cache.look_memory_whole")
     assert list(at.table[0].value.columns) == ["Memory of each GPU"]
     assert len(at.table[1].value.columns) == 3  # of the published model on the right
-    assert sum("The weights are left out" in text for text in texts) == 1
+    assert sum(says(text, "kv_cache.weights_unknown") for text in texts) == 1
     rows = csv(downloads["kv_cache_memory.csv"])
     mine = rows[rows["model"] == "Mine"]
     unknown = ["free_bytes_each", "longest_context_tokens", "largest_batch"]
@@ -230,7 +230,7 @@ def test_a_rounded_number_of_weights_is_called_one(opened: Opened):
         " ".join(one.value for one in opened(PAGE, kv_own=name).main.markdown)
         for name in ("kimi-k3", "deepseek-v3")
     )
-    assert "their number is a rounded one, which nobody counted" in rounded
+    assert says(rounded, "kv_cache.own_weights_rounded")
     assert "rounded one" not in counted
 
 

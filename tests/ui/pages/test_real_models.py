@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from mla_engine.checkpoints import hidden_states, load_attention
 from mla_engine.figures import symbol_html
 from tests.ui.maps import check_map, check_tiles, hidden, named, written
-from tests.ui.screen import cells, chart_of, charts, clicked, csv, statement
+from tests.ui.screen import cells, chart_of, charts, clicked, csv, says, statement
 
 PAGE = "pages/real_models.py"
 TEXT = "The cat sat on the mat."
@@ -85,7 +85,7 @@ def test_the_maps_are_those_of_the_layer(shown, layers, demo, downloads):
         check_map(clicked(app, code), values, **options, **scale, numbers=False, height=430)
         assert cells(downloads[f"{code}.csv"]) == written(values, [*tokens], [*tokens])
     count = len(tokens)
-    assert f"All 8 heads, {count} tokens. Click a head." in said(app)
+    assert says(said(app), "maps.run_all", heads="8", tokens=count)
     assert any(line.startswith("Head 5: “") for line in said(app))
 
 
@@ -207,15 +207,14 @@ def test_all_layers_are_compared_with_their_own_inputs(shown, layers, downloads)
     hover = "layer %{y}<br>head %{x}<br>position %{z:.6g}<extra></extra>"
     assert chart.traces[0]["hovertemplate"] == hover
     most = expected.mean(1).argmax()
-    alt = "Heatmap of the share of position: 4 layers down, 8 heads across; "
-    assert chart.alt == f"{alt}layer {most} has the most on average."
+    assert says(chart.alt, "real_models.alt_layers", layers=4, heads=8, most=most)
     parts = np.concatenate([shares(trace) for trace in layers])
     for table in (app.dataframe[0].value, csv(downloads["layers.csv"])):
         assert list(table["layer"]) == [layer for layer in range(LAYERS) for _ in range(HEADS)]
         assert list(table["head"]) == [*range(HEADS)] * LAYERS
         names = ["content", "position", "twice the covariance"]
         np.testing.assert_allclose(table[names], parts, rtol=1e-4, atol=1e-6)
-    assert any("for every head of 4 layers" in line for line in said(app))
+    assert any(says(line, "real_models.layers_look", layers="4") for line in said(app))
 
 
 def test_headings_controls_and_the_badge_are_in_the_readers_language(shown, demo, layers):
@@ -256,6 +255,6 @@ def test_the_matrix_and_the_cell_are_chosen_by_their_controls(shown):
         assert app.query_params[name] == str(value)
     next(one for one in app.button_group if one.key == "real_matrix").set_value("W_UV").run()
     assert app.query_params["real_matrix"] == "W_UV"
-    assert charts(app)[-1].alt.startswith("Heatmap of the singular values of W_UV")
+    assert says(charts(app)[-1].alt, "real_models.alt_spectra")
     frame = clicked(app, "large").layout["shapes"][0]
     assert (frame["x0"], frame["y0"]) == (1.5, 2.5)

@@ -12,7 +12,7 @@ from transformers.models.bailing_hybrid import modeling_bailing_hybrid as ling
 from transformers.models.kimi_linear import modeling_kimi_linear as kimi
 
 from tests.ui.maps import numbers_of, sizes_of
-from tests.ui.screen import chart_of, charts, clicked, csv, lead, prose, statement
+from tests.ui.screen import chart_of, charts, clicked, csv, lead, prose, says, statement
 from ui.pages.real_models import view
 
 PAGE = "pages/real_models.py"
@@ -102,7 +102,7 @@ def test_half_lives_follow_from_the_decays_of_transformers(shown, layer, downloa
     assert math.log10(most.max()) <= high
     (line,) = chart.layout["shapes"]
     assert line["y0"] == line["y1"] == layer.tokens
-    assert any(f"the length of this text, {layer.tokens} tokens" in one for one in prose(app))
+    assert any(says(one, "real_models.memory_look", tokens=layer.tokens) for one in prose(app))
     longest, shortest = int(middle.argmax()), int(middle.argmin())
     told = numbers_of(chart.alt)
     assert told[1::2] == [longest, shortest]
@@ -118,11 +118,11 @@ def test_the_title_tells_the_middle_head_and_both_ends(shown, layer):
     app, middle = shown(), middles(half_lives(layer))
     assert lead(app)[0].endswith(" tokens")
     assert numbers_of(lead(app)[0])[0] == pytest.approx(np.median(middle), rel=6e-3)
-    assert f"the {len(middle)} heads of layer {LAYER} of" in statement(app)
+    assert says(statement(app), "real_models.line_state", heads=len(middle), layer=LAYER)
     told = numbers_of(statement(app))[-2:]
     assert told == pytest.approx([middle.min(), middle.max()], rel=6e-3)
     chinese = shown(lang="zh")
-    assert f"第 {LAYER} 层 {len(middle)} 个头的中位数" in statement(chinese)
+    assert says(statement(chinese), "real_models.line_state", "zh", layer=LAYER, heads=len(middle))
     assert numbers_of(statement(chinese))[-2:] == told
 
 
@@ -133,7 +133,7 @@ def test_strengths_and_what_is_put_in_and_erased(shown, layer, downloads):
     np.testing.assert_allclose(ends(chart), wanted, **CLOSE)
     assert chart.layout["yaxis"]["range"] == [0, 1]
     most = int(wanted[1].argmax())
-    assert f"Head {most} writes most strongly" in chart.alt
+    assert says(chart.alt, "real_models.alt_strength", most=most)
     assert numbers_of(chart.alt)[-1] == pytest.approx(wanted[1][most], rel=6e-3)
     table = csv(downloads["strength.csv"])
     assert list(table.columns) == ["layer", "head", "strength b", "put in", "erased"]
@@ -217,7 +217,7 @@ def test_no_chart_of_logits_or_latents_stands_empty(shown):
         "What each word does to the state",
         "How many directions each head uses",
     ]
-    assert any("there is no latent to show" in line for line in prose(app))
+    assert any(says(line, "real_models.kept_state") for line in prose(app))
     assert not any("ogits" in chart.alt for chart in charts(app))
     (buttons,) = (one for one in app.button_group if one.key == "real_matrix")
     assert buttons.options == ["W_Q", "W_K", "W_V", "W_O", "W_A"]

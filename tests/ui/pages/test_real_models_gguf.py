@@ -6,7 +6,7 @@ import torch
 
 from mla_engine.checkpoints import hidden_states, load_attention
 from tests.checkpoints import gguf_model
-from tests.ui.screen import charts
+from tests.ui.screen import charts, says
 
 PAGE = "pages/real_models.py"
 TEXT = "the cat sat on the mat in 2024"
@@ -28,7 +28,7 @@ def test_its_map_is_that_of_its_layer(opened, file):
     shown = [chart.values(0, "z") for chart in charts(at) if chart.traces[0]["type"] == "heatmap"]
     own = [z for z in shown if z.shape == trace.attention[0, HEAD].shape]
     np.testing.assert_allclose(np.nan_to_num(own[0]), trace.attention[0, HEAD], atol=1e-6)
-    assert any("stores these weights rounded" in one.value for one in at.caption)
+    assert any(says(one.value, "checkpoint.note_rounded") for one in at.caption)
 
 
 def test_a_file_that_is_cut_short_is_told_and_the_page_goes_on(opened, models, file):

@@ -15,7 +15,7 @@ from mla_engine.checkpoints.families import FAMILIES
 from mla_engine.checkpoints.load import NOTES
 from tests.checkpoints.models import built
 from tests.checkpoints.texts import IDS, TEXT, folder_of
-from tests.ui.screen import charts, clicked, statement
+from tests.ui.screen import charts, clicked, says, statement
 from tests.ui.test_page_contract import APART, BARE
 from ui.parts import checkpoint
 from ui.words.text import catalogue
@@ -70,7 +70,7 @@ def test_a_link_shows_the_models_own_attention(opened, demo, attentions, layer):
     assert np.isnan(shown[~seen]).all()
     assert ticks(app)[:3] == ["&lt;|begin_of_…", "The", "␣cat"]
     assert ("from the embedding" in said(app)) == (layer == 0)
-    assert ("from the layers before it (2)" in said(app)) == (layer == 2)
+    assert (says(said(app), "checkpoint.from_prefix", layers="2")) == (layer == 2)
     assert "random demonstration weights" in said(app)
     assert all(chart.alt for chart in charts(app))
 
@@ -85,12 +85,12 @@ def test_without_a_model_the_page_says_what_can_be_read(opened, demo, monkeypatc
     assert all(f"`{family}`" in said(app) for family in FAMILIES)
     click(app, "Use the demonstration model")
     assert app.query_params["source"] == demo
-    assert f"of {HEADS} heads look at places" in statement(app)
+    assert says(statement(app), "real_models.line", heads=HEADS)
 
 
 def test_a_demonstration_that_may_not_be_read_is_not_offered(opened, models, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "DEMO", str(build_demo(tmp_path / "demo")))
-    assert "Use the demonstration model" not in labels(opened(PAGE))
+    assert not says(labels(opened(PAGE)), "checkpoint.demo")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_grouped_model_shows_maps_and_says_what_is_left_out(opened, models, na
     folder = str(folder_of(name, models))
     app = opened(PAGE, source=folder, text=TEXT, map_head="3")
     assert statement(app).endswith(f"({heads})")
-    assert "shown for MLA models only" in app.info[0].value
+    assert says(app.info[0].value, "real_models.no_latent")
     assert note in said(app)
     with torch.no_grad():
         expected = built(name)(torch.tensor([IDS]), output_attentions=True).attentions[0][0, 3]
@@ -146,13 +146,13 @@ def test_what_cannot_be_read_is_said_and_the_page_lives(opened, models, monkeypa
 def test_a_layer_beyond_the_last_comes_to_the_last(opened, demo):
     app = opened(PAGE, source=demo, text=WORDS, layer="27")
     assert app.query_params["layer"] == str(LAYERS - 1)
-    assert "layer: “27” in the link is not possible; 3 is used" in said(app)
+    assert says(said(app), "common.changed_setting", name="layer", given="27", used="3")
     assert statement(app).startswith("In layer 3 of it's a demo")
 
 
 def test_a_text_over_the_limit_is_refused(opened, demo):
     app = opened(PAGE, source=demo, text="? ! " * 300)
-    assert "512 can be drawn: shorten it" in html.unescape(app.error[0].value)
+    assert says(html.unescape(app.error[0].value), "checkpoint.too_many", most="512")
     app.text_area(key="text").set_value(WORDS).run()
     assert not app.error
     assert charts(app)

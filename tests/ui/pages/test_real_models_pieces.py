@@ -27,7 +27,7 @@ from tests.ui.pages.test_real_models_input import (
     said,
     ticks,
 )
-from tests.ui.screen import charts, statement
+from tests.ui.screen import charts, says, statement
 from ui.pages.real_models import layers, uploads, view
 
 
@@ -81,7 +81,7 @@ def test_the_comparison_of_layers_can_be_stopped(opened, demo, monkeypatch):
     monkeypatch.setattr(layers, "measured", interrupted)
     app = opened(PAGE, source=demo, text="The sea and the moon.", real_layers="1")
     assert "Stop" in labels(app)
-    assert "Computing one layer after the other" in [bar.text for bar in app.progress]
+    assert says([bar.text for bar in app.progress], "real_models.layers_running")
     click(app, "Stop")
     assert "real_layers" not in app.query_params
     assert "Compare the layers" in labels(app)
@@ -92,7 +92,7 @@ def test_layers_beyond_the_memory_are_left_out_with_the_reason(opened, demo, mon
     needed = [hidden_bytes(demo, text, layer).memory_bytes for layer in range(LAYERS)]
     monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", str((needed[1] + needed[2]) / 2 / 2**30))
     app = opened(PAGE, source=demo, text=text, real_layers="1")
-    assert "Only the first 2 layers" in said(app)
+    assert says(said(app), "pieces.left", first="2")
     assert f"{needed[2] / 2**20:.3g} MiB in memory" in said(app)
     assert last_map(app) == pytest.approx(
         np.array([balance(demo, 0, text), balance(demo, 1, text)]), abs=1e-5
@@ -106,7 +106,7 @@ def test_a_layer_too_deep_offers_a_file_and_layer_0(opened, demo, monkeypatch):
     app = opened(PAGE, source=demo, text=text, layer="3")
     message = html.unescape(app.error[0].value)
     assert f"would hold {needed / 2**20:#.3g} MiB in memory" in message
-    assert "a file of activations" in message
+    assert says(message, "checkpoint.too_deep")
     assert app.text_input(key="activations")
     assert app.get("file_uploader")
     assert app.number_input(key="layer").value == 3
@@ -163,7 +163,7 @@ def test_a_server_that_cannot_keep_a_file_says_so(opened, demo, models, monkeypa
     monkeypatch.setattr(uploads, "keep", full)
     app = opened(PAGE, source=demo, text=WORDS)
     app.file_uploader[0].upload("h.safetensors", b"").run()
-    assert "cannot be kept on this server: No space left" in said(app)
+    assert says(said(app), "real_models.not_kept")
     assert "activations" not in app.query_params
 
 
@@ -178,8 +178,8 @@ def test_a_large_layer_is_read_in_few_blocks():
 def test_one_token_has_nothing_to_compare(opened, demo, models):
     file = saved(models / "one.safetensors", torch.ones(1, D_MODEL), ["<b>"], 0)
     app = opened(PAGE, source=demo, activations=file)
-    assert statement(app) == f"In layer 0 of it's a demo, {HEADS} heads read one token"
-    assert "A single token has no other to look at" in app.info[0].value
+    assert says(statement(app), "real_models.line_one", layer="0", name="it's a demo", heads=HEADS)
+    assert says(app.info[0].value, "real_models.one_token")
     assert drawn(app).tolist() == [[1.0]]
 
 
@@ -201,6 +201,6 @@ def test_a_model_without_rotary_part_looks_at_words_alone(opened, models):
     save_file(tensors, folder / "model.safetensors")
     app = opened(PAGE, source=str(folder), text=WORDS, real_layers="1")
     assert not app.error
-    assert f"0 of {HEADS} heads look at places" in statement(app)
-    assert "content makes up 100 % of the variance" in said(app)
+    assert says(statement(app), "real_models.line", heads=HEADS, positional="0")
+    assert says(said(app), "real_models.kind_content", share="100 %")
     assert (last_map(app) == 0).all()

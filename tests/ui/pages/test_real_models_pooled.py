@@ -15,7 +15,7 @@ from tests.checkpoints.texts import IDS, TEXT, add_tokenizer
 from tests.engine.samples import arrays
 from tests.reference_pooled import pooled, slots
 from tests.ui.maps import numbers_of, sizes_of
-from tests.ui.screen import chart_of, charts, clicked, csv, lead, prose, statement
+from tests.ui.screen import chart_of, charts, clicked, csv, lead, prose, says, statement
 
 PAGE = "pages/real_models.py"
 HEADS, WINDOW, TOKENS = 6, 6, 3 * len(IDS)
@@ -86,7 +86,7 @@ def test_the_title_counts_heads_that_read_entries_or_tells_what_the_sink_takes(s
     if pools:
         far = int((wanted[:, 1] > wanted[:, 0]).sum())
         assert lead(app)[0] == f"{far} of {HEADS}"
-        assert f"{far} of {HEADS} heads give more to pooled entries" in statement(app)
+        assert says(statement(app), "real_models.line_entries", heads=HEADS, far=far)
     else:
         taken = numbers_of(lead(app)[0])[0]
         assert taken == pytest.approx(100 * wanted[:, 2].mean(), rel=5e-3)
@@ -184,18 +184,18 @@ def test_the_matrices_numbers_are_numpys(shown, layer, downloads, name):
 
 def test_a_matrix_of_another_kind_gives_way_to_the_first_of_this_one(shown):
     app = shown(real_matrix="W_QK")
-    assert any(one.alt.startswith("Heatmap of the singular values of W_UQ") for one in charts(app))
-    assert any("No matrix merges queries with keys" in line for line in prose(app))
+    assert any(says(one.alt, "real_models.alt_spectra") for one in charts(app))
+    assert any(says(line, "real_models.matrices_pooled") for line in prose(app))
 
 
 def test_what_mla_has_and_this_has_not_is_said_and_not_drawn(shown, layer):
     app = shown()
     headings = [one.value for one in app.subheader]
-    assert headings[0] == "Which heads look near, which look far, and which at nothing"
-    assert ("What an entry stands for" in headings) == bool(LAYERS[layer[0]][1])
+    assert says(headings[0], "real_models.given_title")
+    assert (says(headings, "maps.entries_title")) == bool(LAYERS[layer[0]][1])
     assert not any("content" in name for chart in charts(app) for name in chart.names)
     (said,) = (one.value for one in app.caption if "cannot be told apart here" in one.value)
-    assert "its last 8 numbers turn with the position" in said
+    assert says(said, "real_models.no_split", rope="8")
     assert not [one for one in app.button if one.label == "Compare the layers"]
 
 
@@ -206,7 +206,7 @@ def test_a_text_without_a_whole_entry_says_so(opened, v4, layer):
     save_file({"h": h[0, :3].contiguous()}, file, {"tokens": json.dumps(["a", "b", "c"])})
     app = opened(PAGE, source=v4, layer=str(number), activations=str(file), map_query="2")
     assert not app.error
-    assert ("too short to complete an entry" in statement(app)) == bool(pools)
+    assert (says(statement(app), "real_models.line_no_entry")) == bool(pools)
     assert not any(one.alt.startswith("Gates") for one in charts(app))
 
 

@@ -7,7 +7,7 @@ import torch
 from tests.checkpoints.models import MODELS, built, rewritten, seen_by
 from tests.checkpoints.texts import IDS, TEXT, add_tokenizer, folder_of
 from tests.ui.maps import numbers_of
-from tests.ui.screen import chart_of, clicked, csv, lead, prose, statement
+from tests.ui.screen import chart_of, clicked, csv, lead, prose, says, statement
 
 PAGE = "pages/real_models.py"
 HEADS, WINDOW, TOKENS = 6, 3, len(IDS)
@@ -41,7 +41,7 @@ def test_the_title_and_every_head_tell_what_the_sinks_take(shown, layer, downloa
     assert chart.names == ["words", "sink"]
     np.testing.assert_allclose(chart.values("words", "y"), words, rtol=1e-4)
     np.testing.assert_allclose(chart.values("sink", "y"), 1 - words, rtol=1e-4)
-    assert f"head {int(words.argmin())} gives the sink the most" in chart.alt
+    assert says(chart.alt, "real_models.alt_given_sink", most=int(words.argmin()))
     np.testing.assert_allclose(csv(downloads["heads.csv"])["sink"], 1 - words, rtol=1e-4)
     (said,) = (line for line in prose(app) if line.startswith("Head 4 gives"))
     assert numbers_of(said)[1:] == pytest.approx(
@@ -69,7 +69,7 @@ def test_attention_maps_writes_out_a_word_and_the_sink(shown, layer):
         given = [*layer[1][2, 5], 1 - layer[1][2, 5].sum()][key]
         (said,) = (line for line in prose(app) if line.startswith("Softmax at temperature"))
         assert numbers_of(said)[-1] == pytest.approx(given, rel=5e-3)
-        assert ("The sink has no key" in " ".join(prose(app))) == (key == TOKENS)
+        assert (says(" ".join(prose(app)), "attention_maps.of_sink")) == (key == TOKENS)
 
 
 def test_attention_maps_writes_the_sink_into_the_formula_of_the_attention(shown):
@@ -84,7 +84,7 @@ def test_the_sink_is_named_where_all_heads_look_at_it_most(opened, models):
     source = str(add_tokenizer(rewritten(models / "sunk", "gpt_oss", sunk)))
     app = opened("pages/attention_maps.py", source=source, text=TEXT)
     assert not app.exception
-    assert "look most at “sink”" in statement(app).translate(ISOLATES)
+    assert says(statement(app).translate(ISOLATES), "attention_maps.line_one", favourite="sink")
     app = opened("pages/compare.py", source=source, text=TEXT, vs_view="maps")
     assert not app.exception
     (said,) = (line for line in prose(app) if line.startswith("They differ most"))

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from tests.ui.pages.kv_cache.side import BYTES, Config, Side, code_of
-from tests.ui.screen import Chart
+from tests.ui.screen import Chart, says
 from ui.words.numbers import count, prefixed_count, times
 
 KINDS = {  # code -> English name, in the order of the bars
@@ -67,9 +67,8 @@ def drawn(chart: Chart, one: Side, labels: list[str]) -> str:
     assert chart.layout["yaxis"]["ticktext"] == labels
     assert chart.layout["barmode"] == "stack"
     held = "; ".join(f"{label} ({told(rows)})" for label, rows in found.items())
-    assert chart.alt == (
-        f"Numbers that a layer of {one.name} keeps of {count(one.context)} tokens, by kind of row: "
-        f"{held}."
+    assert says(
+        chart.alt, "kv_cache.alt_rows", model=one.name, tokens=count(one.context), held=held
     )
     return chart.alt
 
