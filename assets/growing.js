@@ -24,7 +24,7 @@ class Picture {
     const below = data.strip ? this.font * (3.6 + this.tall * data.strip.lines.length) : 0;
     const each = (room - head - foot - below) / rows.length;
     const row = room < Infinity ? Math.max(above + 1.3 * font, Math.min(each, above + 4 * font)) : above + ROW;
-    const across = width - left - 6 * font;
+    const across = width - left - (rows.some((one) => one.heads) ? 9.5 : 6) * font;
     const scale = across / data.widest;
     this.scale = scale;
     this.axis(head + rows.length * row, head, data.tick.at * scale, wide, width);
@@ -119,7 +119,8 @@ class Picture {
     element(this.svg, "text", "end", title).textContent = this.data.axis;
   }
 
-  row({ name: label, bytes, sizes, held, colour }, { top, row, above, wide }) {
+  row({ name: label, bytes, sizes, held: sized, heads, colour }, { top, row, above, wide }) {
+    const held = sized.map((text) => `${text}${heads}`);
     const { data, left, scale, font } = this;
     const high = (row - above) * 0.68;
     const y = top + above + (row - above - high) / 2;

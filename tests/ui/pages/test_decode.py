@@ -267,7 +267,9 @@ def test_it_opens_with_mha_to_mla_and_the_chosen_one(unrun, opened):
         rows = component(at, "growing")["rows"]
         assert [row["name"] for row in rows] == [*first, *chosen]
     control(at, "dec_ways").set_value("all").run()
-    assert [row["name"] for row in component(at, "growing")["rows"]] == list(WAYS)
+    rows = component(at, "growing")["rows"]
+    assert [row["name"] for row in rows] == list(WAYS)
+    assert {row["name"] for row in rows if row["heads"]} == set(first)
 
 
 def test_blocks_are_as_wide_as_the_bytes_of_their_tokens(shown):
@@ -658,15 +660,8 @@ def test_the_headline_of_a_real_grouped_layer_is_what_its_own_cache_holds(real, 
     cache = AutoModelForCausalLM.from_pretrained(llama)(torch.arange(6)[None]).past_key_values
     held = tied_size(cache.layers[CHECKPOINT].keys.nbytes + cache.layers[CHECKPOINT].values.nbytes)
     mla = tied_size(4 * 6 * (4 * 16 + 8))
-    assert says(
-        statement(at),
-        "decode.line_in_full",
-        model="llama",
-        tokens="6",
-        name="GQA",
-        held=held,
-        mla=mla,
-    )
+    values = {"model": "llama", "name": "GQA", "tokens": 6, "heads": 2, "all": 8, "mla": mla}
+    assert says(statement(at), "decode.line_in_full", **values)
     assert lead(at)[0] == held == at.main.table[0].value.loc["GQA, g = 2", "Held"]
 
 

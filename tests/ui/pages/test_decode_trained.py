@@ -116,15 +116,13 @@ def test_every_cache_holds_what_its_model_keeps_of_so_many_words(opened, downloa
 def test_the_headline_is_of_the_model_that_writes(opened, code):
     at = opened(PAGE, sentence=TEXT, variant=code)
     held, mla = (tied_size(4 * CACHED[one] * 9) for one in (code, "mla"))
-    assert says(
-        statement(at),
-        "decode.line_words_in_full",
-        tokens="9",
-        name=code.upper(),
-        held=held,
-        mla=mla,
-    )
+    heads = {"mha": 4, "gqa": 2, "mqa": 1}
+    values = {"name": code.upper(), "tokens": 9, "heads": heads[code], "all": 4, "mla": mla}
+    assert says(statement(at), "decode.line_words_in_full", **values)
     assert lead(at)[0] == held
+    rows = {row["name"][:3]: row["heads"] for row in component(at, "growing")["rows"]}
+    told = {name.upper(): f", {n} head{'s' * (n > 1)}" for name, n in (heads | {"mla": 4}).items()}
+    assert rows == told, "each cache beside the heads that have keys of their own in it"
 
 
 @pytest.mark.parametrize("layer", [0, 1])

@@ -41,9 +41,11 @@ def _beside(view: View) -> dict[str, Code]:
     """Return the cache of the headline's variant, and what the one beside it keeps of a token."""
     if view.in_full:
         numbers = f"{view.latent.d_latent_kv} + {view.latent.d_rope}"
-        return {"kind": Code("KVCache"), "other": Code("MLA"), "numbers": Code(numbers)}
+        own = {"kind": Code("KVCache"), "other": Code("MLA"), "numbers": Code(numbers)}
+        return own | {"heads": Code(", config.n_kv_heads, config.n_heads")}
     numbers = "config.n_heads * (config.d_head + config.d_value)"
-    return {"kind": Code("LatentCache"), "other": Code("MHA"), "numbers": Code(numbers)}
+    own = {"kind": Code("LatentCache"), "other": Code("MHA"), "numbers": Code(numbers)}
+    return own | {"heads": Code("")}
 
 
 def _after_mla(view: View) -> Recipe:

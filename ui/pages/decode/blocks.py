@@ -8,7 +8,7 @@ from typing import Any
 from kvcount.lazy import LazyModule
 from mla_engine.figures import look
 from ui.pages.decode import uneven
-from ui.pages.decode.view import View, room
+from ui.pages.decode.view import FIRST, View, room
 from ui.parts import motion
 from ui.parts.control import control
 from ui.parts.motion import Dial
@@ -76,9 +76,18 @@ def _growth(view: View, held: Mapping[str, Sequence[float]]) -> dict[str, Any]:
 def _row(view: View, code: str, sizes: Sequence[float]) -> dict[str, Any]:
     """Return a cache over the steps: blocks as wide as `bytes`, or one as wide as `sizes`."""
     row = {"name": label(view.ways, code), "colour": look(code).colour}
-    row |= {"held": list(map(tied_size, sizes))}
+    row |= {"held": list(map(tied_size, sizes)), "heads": _heads(view, code)}
     whole = bool(view.parts(code, 1))
     return row | ({"sizes": sizes} if whole else {"bytes": view.bytes_per_token(code)})
+
+
+def _heads(view: View, code: str) -> str:
+    """Return how many heads have keys and values of their own there; empty after MLA."""
+    if code not in FIRST:
+        return ""
+    config = view.ways[code].config
+    n = config.n_heads if code == "mla_absorbed" else config.n_kv_heads
+    return t("decode.one_head" if n == 1 else "decode.heads_of", n=count(n))
 
 
 def _text(view: View) -> dict[str, Any]:

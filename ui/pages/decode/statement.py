@@ -31,8 +31,9 @@ def lead(view: View) -> tuple[str, str]:
     values = {"model": model, "tokens": count(view.tokens), "mla": tied_size(mla)}
     line = "line_words" if view.writer else "line"
     if code := view.in_full:
-        held = tied_size(view.held_bytes(code))
-        return held, t(f"decode.{line}_in_full", name=variant_name(code), held=held, **values)
+        values |= {"name": variant_name(code), "all": count(view.n_heads)}
+        values["heads"] = count(view.ways[code].config.n_kv_heads)
+        return tied_size(view.held_bytes(code)), t(f"decode.{line}_in_full", **values)
     return tied_size(mla), t(f"decode.{line}", mha=tied_size(mha), ratio=times(mha / mla), **values)
 
 
