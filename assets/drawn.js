@@ -3,6 +3,8 @@
 // comes, and the drawing stays over it, dashed.
 const PAPER = "http://www.w3.org/2000/svg";
 const REACH = 22; // pixels around a point in which a finger takes hold of it
+const GROWS = 1.1; // times as much at a press of an arrow, where the axis is logarithmic
+const APART = 10; // times as high begins a line of its own there: points of one place can be told apart
 const KEYS = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10, Home: -100, End: 100 };
 
 function shape(parent, name, className, attributes = {}) {
@@ -17,7 +19,10 @@ class Drawing {
     Object.assign(this, { data, events, open: Boolean(events) });
     const start = data.lines[0][0].true; // of the point that is given
     this.free = data.lines.flat().filter((dot) => !dot.given);
-    this.at = at ? [...at] : this.free.map(() => Math.round(start));
+    this.percent = data.unit === "%";
+    const lone = data.lines.filter((line) => !line.some((dot) => dot.given)).flat();
+    const lift = (dot) => (!this.percent && lone.includes(dot) ? APART : 1);
+    this.at = at ? [...at] : this.free.map((dot) => this.rounded(start * lift(dot)));
     this.watch = new MutationObserver(() => this.soon());
     this.watch.observe(document.querySelector("[data-testid=stMain]"), { childList: true, subtree: true });
     this.sized = new ResizeObserver(() => this.soon());
@@ -52,6 +57,8 @@ class Drawing {
     if (stands === this.stands && this.svg?.parentElement === room) return;
     Object.assign(this, { stands, dots });
     this.axis = plot._fullLayout.yaxis;
+    const [least, most] = this.axis.range.map((end) => this.axis.l2d(end));
+    this.ends = [least, this.percent ? 100 : most];
     room.style.position = "relative";
     const held = this.svg?.contains(document.activeElement) ? document.activeElement.dataset.n : null;
     this.svg?.remove();
@@ -98,7 +105,7 @@ class Drawing {
     group.style.color = colour;
     if (n >= 0 && this.open) {
       shape(group, "circle", "hold", { r: REACH });
-      Object.entries({ role: "slider", tabindex: 0, "aria-label": dot.name, "aria-valuemin": this.axis.range[0], "aria-valuemax": 100, "data-n": n })
+      Object.entries({ role: "slider", tabindex: 0, "aria-label": dot.name, "aria-valuemin": this.ends[0], "aria-valuemax": this.ends[1], "data-n": n })
         .forEach(([key, value]) => group.setAttribute(key, value));
       group.onpointerdown = (event) => this.take(event, n);
       group.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false }); // no scrolling
@@ -110,7 +117,15 @@ class Drawing {
   }
 
   height(value) {
-    return this.axis._offset + this.axis.l2p(value);
+    return this.axis._offset + this.axis.d2p(value);
+  }
+
+  rounded(value) { // a whole percent; of any other axis three digits
+    return this.percent ? Math.round(value) : Number(value.toPrecision(3));
+  }
+
+  written(n) {
+    return this.percent ? `${this.at[n]} %` : this.at[n].toLocaleString("en");
   }
 
   value(dot) {
@@ -129,7 +144,7 @@ class Drawing {
         group.setAttribute("transform", `translate(${spots[k].join(" ")})`);
         if (!group.getAttribute("role")) return;
         group.setAttribute("aria-valuenow", value);
-        group.setAttribute("aria-valuetext", `${value} %`);
+        group.setAttribute("aria-valuetext", this.written(this.free.indexOf(dot)));
       });
     });
   }
@@ -141,11 +156,11 @@ class Drawing {
     const above = y - this.axis._offset > 40;
     Object.entries({ x: this.dots.flat()[place].x, y: above ? y - 26 : y + 40 })
       .forEach(([key, value]) => this.said.setAttribute(key, value));
-    this.said.textContent = `${dot.name}: ${this.at[n]} %`;
+    this.said.textContent = `${dot.name}: ${this.written(n)}`;
   }
 
   set(n, value) {
-    this.at[n] = Math.max(this.axis.range[0], Math.min(100, Math.round(value)));
+    this.at[n] = Math.max(this.ends[0], Math.min(this.ends[1], this.rounded(value)));
     this.draw();
     this.tell(n);
     this.events.touched(this.at);
@@ -155,7 +170,8 @@ class Drawing {
     if (event.key === "Enter") {
       this.events.done();
     } else if (event.key in KEYS && !event.ctrlKey && !event.altKey && !event.metaKey) {
-      this.set(n, this.at[n] + KEYS[event.key]);
+      const by = KEYS[event.key];
+      this.set(n, this.axis.type === "log" ? this.at[n] * GROWS ** by : this.at[n] + by);
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -175,11 +191,11 @@ class Drawing {
       const now = places.reduce((best, x, n) => (Math.abs(x - to.x) < Math.abs(places[best] - to.x) ? n : best), 0);
       places.forEach((x, n) => { // those that it went over since
         if (n === now || (x - last.x) * (x - to.x) >= 0) return;
-        this.set(this.free.indexOf(line[n]), this.axis.p2l(last.y + ((to.y - last.y) * (x - last.x)) / (to.x - last.x) - this.axis._offset));
+        this.set(this.free.indexOf(line[n]), this.axis.p2d(last.y + ((to.y - last.y) * (x - last.x)) / (to.x - last.x) - this.axis._offset));
       });
       const n = this.free.indexOf(line[now]);
       this.marks[all.indexOf(line[now])].focus({ preventScroll: true });
-      this.set(n, this.axis.p2l(to.y - this.axis._offset));
+      this.set(n, this.axis.p2d(to.y - this.axis._offset));
       last = to;
     };
     const move = (moved) => draw(this.here(moved));

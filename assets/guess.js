@@ -32,7 +32,7 @@ function veil(selectors, says = "", over = "", hidden = false) {
 const fits = (then, now) => then?.length === now.length && now.every((one, n) => Math.abs(one - then[n]) < 1);
 
 // A sentence with the numbers that were drawn in the place of {0}, {1}.
-const filled = (text, at) => text.replace(/\{(\d+)\}/g, (_, n) => Math.round(at[n]));
+const filled = (text, at) => text.replace(/\{(\d+)\}/g, (_, n) => Math.round(at[n]).toLocaleString("en"));
 
 class Card {
   constructor(root) {

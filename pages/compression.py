@@ -1,50 +1,65 @@
-"""Compression: from the weights of MHA's keys and values to one latent, and what it loses."""
+"""Compression: what a smaller cache costs, in a real model, in small ones, and inside a layer."""
 
-import streamlit as st
+from dataclasses import replace
 
 from ui.frame import page
-from ui.pages.compression import PAGE, as_mla, broken, errors, queries
-from ui.pages.compression import view as compression
-from ui.parts import one_cache, prose, questions
-from ui.words.numbers import count
+from ui.pages.compression import (
+    PAGE,
+    as_mla,
+    by_cache,
+    by_distance,
+    by_load,
+    contents,
+    cut,
+    inside,
+    losses,
+    one_cache,
+    quality,
+    queries,
+    runs,
+    separate,
+    staircase,
+)
+from ui.pages.compression.column import column, lead, question
+from ui.parts import prose, questions
 from ui.words.text import t
 
+OF_QUALITY = by_load, by_distance, losses, staircase
+
 with page.frame(PAGE) as frame:
-    view, refused = compression.view(), None
-    shown = broken if view.answers else errors
-    prose.title(t("compression.title_answers" if view.answers else "compression.title"))
-    try:
-        with errors.factoring():
-            lead = shown.lead(view)
-        prose.lead(*lead, "" if view.answers else t("compression.look"))
-        questions.ask(shown.question, view)
-    except ValueError as refusal:
-        refused = refusal
-        prose.refused(refused)
+    shown = column()
+    prose.title(t("compression.title"))
+    if begins := lead(shown):
+        prose.lead(*begins, of_layer=False)
+        questions.ask(question, shown)
+    if shown.real:
+        one_cache.draw(shown.measured)
+        contents.draw(shown)
+        one_cache.details(shown.measured)
 
-    try:
-        with st.container(key="beside"):
-            shown.first(view, drawn=not refused)
-        if not refused:
-            if view.answers:
-                layer = count(view.model.source.layer)
-                st.subheader(t("compression.section_inside", layer=layer), anchor=False)
-                with prose.refusals():
-                    errors.inside(view)
-            st.subheader(t("compression.section_separate"), anchor=False)
-            with prose.refusals():
-                errors.separately(view)
-            st.subheader(t("compression.section_mla"), anchor=False)
-            with prose.refusals():
-                as_mla.section(view)
-    except ValueError as refusal:
-        refused = refusal
-        prose.refused(refusal)
+    with prose.refusals(), contents.part(by_cache):
+        by_cache.draw(shown.quality or quality.present(), leads=not shown.real)
+    if shown.quality and shown.quality.caches:
+        for one in OF_QUALITY:
+            with prose.refusals(), contents.part(one):
+                one.draw(shown.quality)
+    if not shown.real:
+        with prose.refusals():
+            one_cache.draw(shown.measured or one_cache.present())
+            one_cache.details(shown.measured)
 
-    st.subheader(t("one_cache.title"), anchor=False)
+    able = False
     with prose.refusals():
-        one_cache.section("cmp")
-    st.subheader(t("compression.section_queries"), anchor=False)
-    with prose.refusals():
-        queries.queries(view)
-    frame.view = None if refused else view
+        for one in (cut, inside) if shown.layer.answers else (inside,):
+            with contents.part(one):
+                one.draw(shown.layer)
+        able = True
+    for one in (separate, as_mla) if able else ():
+        with prose.refusals(), contents.part(one):
+            one.draw(shown.layer)
+    with prose.refusals(), contents.part(queries):
+        queries.draw(shown.layer)
+    if shown.quality:
+        with prose.refusals(), contents.part(runs):
+            runs.draw(shown.quality)
+    frame.view = shown if able else replace(shown, layer=None)

@@ -18,7 +18,7 @@ from typing import Any
 
 from kvcount.refusals import RefusedError
 
-__all__ = ["OneCache", "Row", "Spread", "read"]
+__all__ = ["OneCache", "Row", "Spread"]
 
 SURE = 2  # standard errors
 LEAST_PIECES = 2  # of which a spread can be told
@@ -79,6 +79,30 @@ class OneCache:
     rows: tuple[Row, ...]
     about: Mapping[str, Any]
 
+    @classmethod
+    def read(cls, file: str | Path) -> "OneCache":
+        """Return what was measured so far.
+
+        Raises:
+            RefusedError: nothing was measured yet, or the file is damaged.
+        """
+        file = Path(file)
+        if not file.exists():
+            raise RefusedError("one_cache_none")
+        try:
+            said = json.loads(file.read_text("utf-8"))
+            every = [
+                Row(**one | {"fitted_to": tuple(one["fitted_to"])})
+                for one in said["points"].values()
+            ]
+            rows = [row for row in every if min(map(len, row.loss.values())) >= LEAST_PIECES]
+            about = {name: value for name, value in said.items() if name != "points"}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RefusedError("one_cache_damaged", file=file.name) from error
+        if not rows:
+            raise RefusedError("one_cache_none")
+        return cls(tuple(rows), about)
+
     @cached_property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of text."""
@@ -114,25 +138,3 @@ class OneCache:
         """Return the rows of a way by their size, rising."""
         found = {size: self.row(way, size) for size in self.sizes}
         return {size: row for size, row in found.items() if row}
-
-
-def read(file: Path) -> OneCache:
-    """Return what was measured so far.
-
-    Raises:
-        RefusedError: nothing was measured yet, or the file is damaged.
-    """
-    if not file.exists():
-        raise RefusedError("one_cache_none")
-    try:
-        said = json.loads(file.read_text("utf-8"))
-        every = [
-            Row(**one | {"fitted_to": tuple(one["fitted_to"])}) for one in said["points"].values()
-        ]
-        rows = [row for row in every if min(map(len, row.loss.values())) >= LEAST_PIECES]
-        about = {name: value for name, value in said.items() if name != "points"}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RefusedError("one_cache_damaged", file=file.name) from error
-    if not rows:
-        raise RefusedError("one_cache_none")
-    return OneCache(tuple(rows), about)

@@ -22,7 +22,6 @@ PICTURE = {
     "absorption": ".st-key-absorption-brackets",
     "decode": ".st-key-blocks",
     "language_model": ".model .map, [data-testid=stAlert]",  # or that no model is there
-    "quality": ".st-key-quality_picture",
 }
 CHART = ".stElementContainer:has(.stPlotlyChart)"
 # Everything that does not stand in the window, reads smaller than it may, or is a column without

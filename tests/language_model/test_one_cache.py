@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from mla_engine.language_model.one_cache import read
+from mla_engine.language_model.one_cache import OneCache
 from tests.engine.samples import refused
 from tests.one_cache_rows import KINDS, LOSSES, rows, write
 
 
 @pytest.fixture
 def found(tmp_path):
-    return read(write(tmp_path / "one_cache.json"))
+    return OneCache.read(write(tmp_path / "one_cache.json"))
 
 
 def ends(samples):
@@ -54,19 +54,19 @@ def test_a_line_holds_what_was_fitted_to_all_kinds_and_no_weighing_that_was_trie
 )
 def test_a_damaged_file_is_refused(tmp_path, changed):
     with refused("is damaged"):
-        read(write(tmp_path / "one_cache.json", **changed))
+        OneCache.read(write(tmp_path / "one_cache.json", **changed))
 
 
 def test_a_file_that_is_cut_short_is_refused(tmp_path):
     file = write(tmp_path / "one_cache.json")
     file.write_text(file.read_text("utf-8")[:500], "utf-8")
     with refused("delete it and run make measure-real"):
-        read(file)
+        OneCache.read(file)
 
 
 def test_nothing_measured_is_said(tmp_path):
     with refused("nothing was measured"):
-        read(tmp_path / "one_cache.json")
+        OneCache.read(tmp_path / "one_cache.json")
     begun = {name: row | {"loss": {kind: [3.0] for kind in KINDS}} for name, row in rows().items()}
     with refused("nothing was measured"):
-        read(write(tmp_path / "one_cache.json", points=begun))
+        OneCache.read(write(tmp_path / "one_cache.json", points=begun))

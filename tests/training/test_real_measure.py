@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from mla_engine.language_model.one_cache import read
+from mla_engine.language_model.one_cache import OneCache
 from mla_engine.language_model.real import load_real
 from tests.checkpoints.models import built
 from tests.checkpoints.texts import IDS, add_tokenizer
@@ -85,7 +85,7 @@ def test_a_run_that_was_stopped_goes_on_with_what_its_file_has(tmp_path):
     rows = command.kept(ABOUT, file)
     assert [command.found(rows, point) for point in points()[:4]] == [4, 4, 4, 0]
     assert rows == {point.name: row(point, 4) for point in done}
-    assert [one.cached for one in read(file).rows] == [point.cached for point in done]
+    assert [one.cached for one in OneCache.read(file).rows] == [point.cached for point in done]
     assert command.kept(ABOUT | {"model": "another"}, file) == {}
     assert json.loads(file.read_text("utf-8"))["versions"]["torch"] == torch.__version__
 

@@ -27,7 +27,6 @@ CHANGED = {
     "kv_cache": {"kv_context": 2**14},
     "language_model": {"lm_model": "mha"},
     "planner": {"plan_data": 2},
-    "quality": {"quality_load": 4},
     "rope": {"rope_query": 8},
     "sparse": {"sp_keys": 4},
     "trained_heads": {"th_variant": "gqa"},

@@ -24,7 +24,6 @@ ASKING = {  # pages with a question, and what opens them with one
     "compute": {},
     "compare": {"vs_view": "flow"},
     "planner": {},
-    "quality": {},
     "quiz": {"quiz_number": "2"},
 }
 
@@ -126,17 +125,17 @@ def test_every_page_that_asks_a_guess_can_ask_a_class():
     assert asking | {"quiz"} == set(ASKING)
 
 
-def test_what_is_drawn_is_put_as_choices_and_hides_the_chart(opened):
-    at = led(opened("pages/quality.py", room=CODE))
+def test_what_is_drawn_is_put_on_a_scale_and_hides_the_chart(opened):
+    at = led(opened("pages/compression.py", room=CODE))
     card = screen.component(at, "guess")
     asked = json.loads(screen.component(at, "class_offer")["offer"]["text"])
     assert card["drawing"]
     assert not card["answers"]
     assert not card["of_class"]  # what is right is told once
     assert asked["guess"] == card["key"]
-    assert "Draw" not in asked["words"]["en"]["asks"]
+    assert "Drag" not in asked["words"]["en"]["asks"]
     assert asked["words"]["en"]["why"] == card["why"]
-    assert {"quality-cache", "lead", "quality_verdict"} <= set(asked["hides"])
+    assert {"cmp-one_cache", "lead", "one_cache_said", "one_cache_written"} <= set(asked["hides"])
 
 
 def test_a_page_without_a_question_says_so(opened):

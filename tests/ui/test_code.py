@@ -72,7 +72,6 @@ SOURCE_STATES = [
     ("compare", SMALL | {"vs_view": "maps"}),
     ("compare", SMALL | {"vs_view": "maps", "vs_left_as": "csa", "vs_right_as": "kda"}),
     ("compare", {"vs_view": "costs"}),
-    ("quality", {}),
     ("claims", {"claims_text": "P4"}),
     ("quiz", {"quiz_count": "2", "quiz_number": "2"}),
     ("language_model", {}),

@@ -3,6 +3,7 @@
 import math
 import re
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -112,15 +113,6 @@ def test_as_many_cells_hold_attention_as_the_map_draws(opened):
     assert says(blocks["why"], "attention_maps.guess_blocks")
 
 
-def test_the_keys_are_off_by_what_the_chart_draws(opened):
-    for weights in ("spectrum", "random"):
-        at = opened(file("compression"), **DRAWN_ALONE, cmp_weights=weights)
-        drawn = next(c for c in charts(at) if "keys k" in c.names)
-        place = list(drawn.values("keys k", "x")).index(128)
-        error = drawn.values("keys k", "y")[place]
-        assert position(question(at)) == pytest.approx(error, rel=1e-5)
-
-
 def test_mha_fills_the_memory_at_its_own_pace(opened):
     asked = question(opened(file("kv_cache")))
     mha = V3.n_heads * (V3.d_head + V3.d_value)
@@ -171,12 +163,12 @@ def test_the_gap_is_the_ratio_of_both_amounts(opened, page):
 
 
 def test_the_gap_of_a_share_is_in_points(opened):
-    asked = question(opened(file("compression"), **DRAWN_ALONE))
-    true = amount(asked["true"])
-    for text, told in zip(asked["answers"], asked["told"], strict=True):
+    asked = question(opened(file("sparse")))
+    true = position(asked)
+    for said, told in zip(np.linspace(0, 100, 41), asked["told"], strict=True):
         if found := re.search(r"([\d.]+) points too (much|little)", told):
-            assert float(found[1]) == pytest.approx(abs(amount(text) - true), abs=0.6)
-            assert (found[2] == "much") == (amount(text) > true)
+            assert float(found[1]) == pytest.approx(abs(said - true), abs=0.6)
+            assert (found[2] == "much") == (said > true)
         else:
             assert told.endswith("close.")
 

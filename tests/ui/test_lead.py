@@ -24,7 +24,6 @@ EXPANDED = LATENT * WIDTH * CONTEXT + WIDTH * CONTEXT  # keys out of latents, sc
         ("attention_maps", LITE | {"map_query": "0"}, "1 place"),  # nothing else to see
         ("attention_maps", {"n_heads": "1"}, "1 place"),
         ("absorption", LITE, f"{EXPANDED / ABSORBED:.0f}× less work"),
-        ("compression", LITE | {"cmp_heads": "2", "cmp_rank": "16"}, f"16 of {4 * WIDTH}"),
         ("kv_cache", {}, f"{61 * 2**17 * 576 * 2 / 2**30:.2f} GiB"),
         ("kv_cache", {"kv_view": "layouts"}, "576 numbers"),
         ("kv_cache", {"kv_view": "formula"}, "576 numbers"),

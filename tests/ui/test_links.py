@@ -46,7 +46,7 @@ CONTRADICTIONS = [
     ("quiz", {"quiz_count": "2", "quiz_answers": "0044"}, "quiz_answers", "0044", "00"),
     ("claims", {"claims_verdict": "maybe"}, "claims_verdict", "maybe", "all"),
     ("language_model", {"lm_back": "200"}, "lm_back", "200", 8),  # the page's own text: 9 words
-    ("quality", {"quality_task": "back", "quality_load": "16"}, "quality_load", "16", 4),
+    ("compression", {"quality_task": "back", "quality_load": "16"}, "quality_load", "16", 4),
     ("notation", {"notation_of": "none"}, "notation_of", "none", "auto"),
     ("trained_heads", {"th_text": "none"}, "th_text", "none", "recall"),
 ]

@@ -78,7 +78,12 @@ REPEATS = {
     *("claims", "notation"),
 }
 SHOW_VARIANTS = {"kv_cache": 4, "kv_cache-parallel": 4, "compute": 5, "absorption-small": 2}
-OWN_NAMES = {"quality", "planner", "kv_cache-deepseek-v4-flash-kimi-k3"}  # for variants, in charts
+OWN_NAMES = {
+    "compression",
+    "compression-spectrum",
+    "planner",
+    "kv_cache-deepseek-v4-flash-kimi-k3",
+}  # for variants, in charts
 EXPLAINED = {  # symbols with their meaning as tooltip
     "overview": ("c_KV", "k_R", "k_C", "v_C", "q_C"),
     "absorption": ("c_KV", "k_C", "q_C", "W_UK", "W_DKV", "h"),
@@ -104,7 +109,7 @@ COUNT = re.compile(r"(\d(?:[\d,.]*\d)?)\s*(万亿|[kMGT万亿])(?![A-Za-z])")  #
 HAN = "[\u3400-\u9fff，。；：？！、（）“”]"
 WESTERN = re.compile(rf"{HAN}[,;:]|[,;:] ?{HAN}|\({HAN}|{HAN}\)|\d\s?[kMG]\s?[个次]")
 PROSE = re.compile(r"\b(?:the|of|and|is|are|as|its|by|per|that|which) [a-z]+")
-WRITTEN_IN_ENGLISH = {"attention_maps", "compression", "quality"}  # a text, by a reader or a model
+WRITTEN_IN_ENGLISH = {"attention_maps", "compression"}  # a text, by a reader or a model
 LEAST_TEXTS = 5  # of a page: the two languages differ in at least as many
 
 

@@ -32,7 +32,7 @@ NAMES = {"trained_layer_beside": "trained_layer", "am_story": "am_model"}  # sec
 ALSO = {"we_fade": {"we_step", "we_row", "we_column"}}  # goes to the first cell that is asked for
 # Pages of only formulas, which wait for nobody.
 AT_ONCE = {
-    *("overview", "worked_example", "real_models", "compute", "quality", "after_mla"),
+    *("overview", "worked_example", "real_models", "compute", "after_mla"),
     *("planner", "notation"),
 }
 

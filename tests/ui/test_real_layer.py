@@ -132,11 +132,11 @@ def test_a_compressed_key_is_off_as_by_numpys_svd(real, weights, demo):
     assert singular[WIDTHS["c"]] < 1e-10 * singular[0] < singular[WIDTHS["c"] - 1]
     cut = left[:, :20] * singular[:20] @ right[:20]
     off = np.linalg.norm(h @ (exact - cut)[:64].T) / np.linalg.norm(h @ exact[:64].T)
-    assert says(title(at), "compression.line", rank="20", full="128", k=f"{100 * off:.1f} %")
+    assert says(speech(at), "compression.line", rank="20", full="128", k=f"{100 * off:.1f} %")
     assert "after 64 numbers" in speech(at)
     control(at, "cmp_weights").set_value("random").run()
     assert says(speech(at), "compression.words_random")
-    assert f"off by {100 * off:.1f} %" not in title(at)
+    assert f"off by **{100 * off:.1f} %**" not in speech(at)
 
 
 def test_a_grouped_models_kv_heads_are_compressed(real, llama):
@@ -150,7 +150,7 @@ def test_a_grouped_models_kv_heads_are_compressed(real, llama):
     off = np.linalg.norm(h @ (exact[1] - cut).T) / np.linalg.norm(h @ exact[1].T)
     shown = {metric.label: metric.value for metric in at.metric}
     assert shown["values v"].replace("\xa0", " ") == f"{100 * off:.1f} %"
-    assert says(title(at), "compression.line", full="64")
+    assert says(speech(at), "compression.line", full="64")
     assert says(speech(at), "compression.words_grouped", heads="8", groups="2")
 
 

@@ -57,13 +57,18 @@ def source(function: Callable) -> tuple[str, str]:
 
 
 def _snippet(page: Page, view: object) -> None:
-    template, values = page.snippet(view)
-    text = snippet.filled(ROOT / f"ui/pages/{page.name}/snippets/{template}.py.txt", values)
+    made = page.snippet(view)
+    folder = ROOT / f"ui/pages/{page.name}/snippets"
+    texts = [
+        snippet.filled(folder / f"{template}.py.txt", values)
+        for template, values in (made if isinstance(made, list) else [made])
+    ]
     st.markdown(t("code.look_snippet"))
-    st.code(text, language="python", wrap_lines=True)
+    for text in texts:
+        st.code(text, language="python", wrap_lines=True)
     kinds = {
-        "py": ("text/x-python", text.encode),
-        "ipynb": ("application/x-ipynb+json", partial(snippet.notebook, text)),
+        "py": ("text/x-python", "\n\n".join(texts).encode),
+        "ipynb": ("application/x-ipynb+json", partial(snippet.notebook, *texts)),
     }
     with st.container(horizontal=True):
         for kind, (mime, made) in kinds.items():

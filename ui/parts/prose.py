@@ -27,8 +27,15 @@ def title(text: str) -> None:
     st.title(text, anchor=False)
 
 
-def lead(number: str, line: str, look: str = "") -> None:
-    """Draw below the title the number that follows the controls, its line, what to look at."""
+def lead(number: str, line: str, look: str = "", *, of_layer: bool = True) -> None:
+    """Draw below the title the number that follows the controls, its line, what to look at.
+
+    Args:
+        number: written.
+        line: goes on with it.
+        look: what to look at.
+        of_layer: whether it is about the layer that is chosen, of which `badges` then says whose.
+    """
     room = st.container(key=f"lead_room_{_letters(number)}")
     with room, st.container(key="lead", horizontal=True, vertical_alignment="center"):
         st.markdown(number, width="content")
@@ -36,6 +43,12 @@ def lead(number: str, line: str, look: str = "") -> None:
     if look:
         with st.container(key="look"):
             say(look)
+    if of_layer:
+        badges()
+
+
+def badges() -> None:
+    """Say whose weights the chosen layer has, and what it reads."""
     reader.badge()
 
 

@@ -51,15 +51,17 @@ class Dot:
 
 @dataclass(frozen=True)
 class Curves:
-    """Curves of percentages that the reader draws over a chart; the first point is given.
+    """Curves that the reader draws over a chart; the first point is given.
 
     Args:
         chart: a selector of the place where the chart stands.
         lines: the points of each, in order.
+        unit: of the chart's y axis, as it is written behind a number; percentages end at 100.
     """
 
     chart: str
     lines: tuple[tuple[Dot, ...], ...]
+    unit: str = "%"
 
 
 @dataclass(frozen=True)
@@ -186,9 +188,10 @@ def curves(
     over: str,
     of_class: Question,
     hides: tuple[str, ...] = (),
+    unit: str = "%",
 ) -> Question:
     """Return curves to be drawn over the chart of the key `over`; see `Question` for the others."""
-    drawing = Curves(f".st-key-{css(over)}", tuple(map(tuple, lines)))
+    drawing = Curves(f".st-key-{css(over)}", tuple(map(tuple, lines)), unit)
     right = tuple(dot.true for line in lines for dot in line if not dot.given)
     none = t("guess.measured", true=true)
     asked = Question(key, asks, (), right, why, true, (told,), none, hides=hides)

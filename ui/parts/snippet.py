@@ -42,6 +42,7 @@ ENGINE = {  # where what a snippet may use is to be imported from
     },
     "mla_engine.language_model.heads": {"head_scores"},
     "mla_engine.language_model.text_heads": {"repeat_scores", "scores"},
+    "mla_engine.language_model.one_cache": {"OneCache"},
     "mla_engine.language_model.questions": {"Questions"},
     "mla_engine.language_model.reading": {"read"},
     "mla_engine.language_model.real": {"load_real"},
@@ -181,11 +182,11 @@ def _wrapped(name: str, parts: list[str], width: int = WIDTH) -> Code:
     return Code(f"{name}(\n{inside},\n)")
 
 
-def notebook(code: str) -> str:
-    """Return a notebook of one cell, as JSON."""
+def notebook(*snippets: str) -> str:
+    """Return a notebook with a cell of each snippet, as JSON."""
     cell = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
-    cell["source"] = code.splitlines(keepends=True)
-    return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
+    cells = [cell | {"source": code.splitlines(keepends=True)} for code in snippets]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
 
 
 def layer(of: AttentionConfig, preset: str, form: str = "") -> dict[str, Code]:

@@ -1,7 +1,7 @@
 """The declaration of a page, and the registry of all: what knows a page follows from its `Page`."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -165,7 +165,8 @@ class Page:
         stops: where a clicker stops on it; None where it has one place alone.
         mend: brings its settings within what there is; notes on what a link had asked for.
         code: functions of the engine that ran for a view, shown as the code behind the page.
-        snippet: template and values of the snippet that makes the numbers of a view.
+        snippet: template and values of the snippet that makes the numbers of a view, or of several:
+            that of the number on top first.
         links: other pages that it leads to.
         recorded: of the shared settings that it has, which values a static copy has; as `Setting`.
         crossed: groups of settings, and of buttons by their keys, that a static copy has in every
@@ -173,6 +174,7 @@ class Page:
         uploads: whether it takes files of its visitors; one of sizes takes a config.json anyway.
         panels: its figures, each of which can be asked for by its name.
         view: makes what its panels are drawn of from the settings; may raise ValueError.
+        former: names that it, or a page that it took in, had: their links open it.
     """
 
     name: str
@@ -192,13 +194,14 @@ class Page:
     stops: Callable[[], Stops | None] = lambda: None
     mend: Callable[[], list[Note]] = list
     code: Callable[[Any], Functions] = nothing
-    snippet: Callable[[Any], Recipe] | None = None
+    snippet: Callable[[Any], Recipe | list[Recipe]] | None = None
     links: tuple[Link, ...] = ()
     recorded: Mapping[str, bool | tuple] = field(default_factory=dict)
     crossed: tuple[tuple[str, ...], ...] = ()
     uploads: bool = False
     panels: tuple[Panel, ...] = ()
     view: Callable[[], Any] = lambda: None
+    former: tuple[str, ...] = ()
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -222,6 +225,10 @@ PAGES: dict[str, Page] = {}
 SETTINGS: dict[str, Setting] = dict(SHARED)
 """Every setting: those that hold on every page, and then those of each."""
 
+FORMER_PAGES: dict[str, str] = {}
+FORMER_SETTINGS: dict[str, str] = {}
+"""Names that pages and settings had -> those that they have."""
+
 
 class PageError(Exception):
     """A page that cannot be opened, with its file and the name that is wrong."""
@@ -231,7 +238,7 @@ def register(pages: list[Page]) -> None:
     """Take in all pages at once.
 
     Raises:
-        PageError: an unknown group, two pages of one place, or a setting that is taken.
+        PageError: an unknown group, two pages of one place, or a name that is taken.
     """
     PAGES.clear()
     SETTINGS.clear()
@@ -250,6 +257,28 @@ def register(pages: list[Page]) -> None:
             SETTINGS[name] = replace(page.settings[name], texts=texts)
         PAGES[page.name] = page
     PANELS[:] = [f"{page.name}.{one.name}" for page in PAGES.values() for one in page.panels]
+    former = {page.name: page.former for page in PAGES.values()}
+    _note_former(FORMER_PAGES, PAGES, former, "page")
+    former = {name: setting.former for name, setting in SETTINGS.items()}
+    _note_former(FORMER_SETTINGS, SETTINGS, former, "setting")
+
+
+def _note_former(
+    table: dict[str, str], there: Container[str], former: Mapping[str, tuple[str, ...]], kind: str
+) -> None:
+    table.clear()
+    for name, old_names in former.items():
+        for old in old_names:
+            if old in there or old in table:
+                other = table.get(old, old)
+                raise PageError(f"{kind} {name!r}: its former name {old!r} is that of {other!r}")
+            table[old] = name
+
+
+def with_present_names(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return a link's parameters by the names that settings have now; those are before former."""
+    renamed = {FORMER_SETTINGS.get(name, name): text for name, text in parameters.items()}
+    return renamed | {name: text for name, text in parameters.items() if name in SETTINGS}
 
 
 def short(name: str) -> str:

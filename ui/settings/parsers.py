@@ -65,6 +65,7 @@ class Setting:
         another_model: whether a link that names it means another model than the app's own real one.
         recorded: which values a static copy of the app has: all that are offered (True), or these;
             by default all of a segmented control, else only what a page opens with.
+        former: names that it had: links that have them mean it.
         texts: where its texts begin, "rope.pair" for the setting "rope_pair"; set at registration.
     """
 
@@ -78,6 +79,7 @@ class Setting:
     follows: Callable[[str], object] | None = None
     another_model: bool = False
     recorded: bool | Sequence[Any] | None = None
+    former: tuple[str, ...] = ()
     texts: str = ""
 
     def can_be(self, value: object) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 import streamlit as st
 
 from ui.settings import address, shared, values
-from ui.settings.page import PAGES, SETTINGS, Note, Page, short
+from ui.settings.page import PAGES, SETTINGS, Note, Page, short, with_present_names
 from ui.settings.parsers import as_text
 from ui.settings.shared import CARRIED, SHARED
 from ui.settings.values import Place, Values, usual_model
@@ -172,7 +172,7 @@ def read(page: str) -> list[Note]:
         if session.get("opening", {}) != opening():
             _write()
         return []
-    visit().asked = frozenset(url)
+    visit().asked = frozenset(with_present_names(url))
     session.address = url
     several = {name: list(dict.fromkeys(st.query_params.get_all(name))) for name in url}
     twice = {name: texts for name, texts in several.items() if len(texts) > 1}

@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from ui.settings.page import PAGES, SETTINGS, Note
+from ui.settings.page import PAGES, SETTINGS, Note, with_present_names
 from ui.settings.parsers import as_text, says
 from ui.settings.shared import LANGUAGES, PUBLISHED, SIZES
 from ui.settings.sizes import implied, published
@@ -94,6 +94,7 @@ def from_parameters(
         place: the page.
         given_twice: all texts of a name that the link has more than once.
     """
+    parameters = with_present_names(parameters)
     values, usual = {}, usual_model()  # others' defaults follow these
     notes = [Note(name, text, None) for name, text in parameters.items() if name not in SETTINGS]
 

@@ -26,7 +26,7 @@ NOT_CHOSEN = {
     *("reset_page", "reset_all"),
 }
 MEDIA = re.compile(rb"/media/([0-9a-f]+\.\w+)")
-SLOWEST = "trained_heads", "compression", "attention_maps", "real_models", "sparse", "quality"
+SLOWEST = "trained_heads", "compression", "attention_maps", "real_models", "sparse"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Return texts in the reader's language; a file holds each text beside its translations.
 
-A page's texts are in its folder, a mechanism's in ui/words/mechanisms, and all others in a folder
-`texts` beside the code that uses them.
+A page's texts are in its folder, those of a part in a file beside it, a mechanism's in
+ui/words/mechanisms, and all others in a folder `texts` beside the code that uses them.
 """
 
 import html
@@ -35,7 +35,9 @@ MARKS = {ord(mark): f"&#{ord(mark)};" for mark in "\\`*_{}[]()#+-.!|~$:<>"}  # o
 def files() -> dict[str, Path]:
     """Return every file of texts, by the first part of its keys."""
     pages = {file.parent.name: file for file in sorted(ROOT.glob("ui/pages/*/texts.toml"))}
-    return pages | {file.stem: file for file in sorted(ROOT.glob("ui/*/texts/*.toml"))}
+    parts = [file for file in sorted(ROOT.glob("ui/pages/*/*.toml")) if file.stem != "texts"]
+    parts += sorted(ROOT.glob("ui/*/texts/*.toml"))
+    return pages | {file.stem: file for file in parts}
 
 
 def read(file: Path) -> dict[str, Any]:

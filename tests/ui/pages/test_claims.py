@@ -243,11 +243,10 @@ SEEN = {  # page -> the statements that a button on it shows
     "Attention maps": "S1 S3",
     "RoPE": "N3 T7 S6 P3",
     "Absorption": "N5 N6 T9 S5 P4 P5 P7 C2 C6",
-    "Compression": "C5 C8",
     "KV cache": "T4 S2 S8 P1 P2 C1 C7",
     "Decode": "N4",
     "Compute": "T5 C3",
-    "Quality": "T8",
+    "What a smaller cache costs": "C5 C8 T8",
 }
 
 

@@ -19,19 +19,16 @@ from mla_engine.studies.words import hidden_states
 from tests.ui import trained_models
 from tests.ui.conftest import SHIPPED
 from tests.ui.controls import control
-from tests.ui.pages.test_compression import ERRORS, WORDS, metrics
+from tests.ui.pages.test_compression import ABOVE, ERRORS, WORDS, metrics
 from tests.ui.screen import (
-    component,
     csv,
     drawn,
-    lead,
     plain,
     prose,
     refusal,
     saying,
     says,
     speech,
-    statement,
 )
 from ui.pages.compression import answers
 from ui.words.numbers import error_percent
@@ -44,7 +41,7 @@ LINES = {
     "texts": "MHA, cut by real texts",
     "mla": "MLA, its latent cut",
 }
-DRAWN = ("answers", "tasks", "errors", "spectrum", "separate", "as_mla", "one_cache", "queries")
+DRAWN = (*ABOVE, "answers", "tasks", "errors", "spectrum", "separate", "as_mla", "queries")
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +84,11 @@ def cut(models: dict[str, LanguageModel], way: str, size: int) -> LanguageModel:
     return without_minor_directions(models["mla"], size - ROTARY, texts)
 
 
+def told(at) -> str:
+    """What the cut model still answers, in words."""
+    return saying(at, "when the trained MHA keeps")
+
+
 def percent(model: LanguageModel) -> str:
     return f"{100 * fmean(shares(model).values()):.0f} %"
 
@@ -116,14 +118,12 @@ def test_right_answers_stand_over_the_size_of_the_cache(seen, models):
     assert (chart.axis("x"), chart.axis("y")) == titles
 
 
-def test_the_number_on_top_is_the_cut_models(opened, models):
+def test_the_number_of_the_cut_model_is_told(opened, models):
     at = opened(PAGE, cmp_size="6")
     whole, trained = percent(models["mha"]), percent(models["mla"])
-    number, line = map(plain, lead(at))
-    assert number == percent(truncated(models["mha"], 6))
-    assert says(
-        line, "compression.answered", rank="6", full="48", whole=whole, cached="13", trained=trained
-    )
+    number = percent(truncated(models["mha"], 6))
+    values = {"right": number, "rank": "6", "full": "48", "whole": whole, "cached": "13"}
+    assert says(speech(at), "compression.answered", **values, trained=trained)
     assert says(
         plain(drawn(at, DRAWN)["answers"].alt),
         "compression.alt_answers",
@@ -166,7 +166,7 @@ def test_the_slider_walks_over_the_sizes_that_are_drawn(opened):
     assert slider.value == CACHED
     slider.set_value(8).run()
     assert at.query_params["cmp_size"] == "8"
-    assert "keeps 8 of 48" in statement(at)
+    assert "keeps 8 of 48" in told(at)
     for name in ("answers", "errors", "spectrum", "separate"):
         assert drawn(at, DRAWN)[name].layout["shapes"][0]["x0"] == 8
     assert "cmp_heads" not in [widget.key for widget in at.select_slider]
@@ -175,7 +175,7 @@ def test_the_slider_walks_over_the_sizes_that_are_drawn(opened):
 @pytest.mark.parametrize(("given", "used"), [("15", "16"), ("999", "24")])
 def test_a_link_to_another_size_says_what_is_shown(opened, given, used):
     at = opened(PAGE, cmp_size=given)
-    assert f"keeps {used} of 48" in statement(at)
+    assert f"keeps {used} of 48" in told(at)
     assert f"{used} is used instead" in at.warning[0].value
 
 
@@ -200,7 +200,7 @@ def test_inside_a_layer_errors_are_those_of_fresh_texts(seen, models, number):
     last = f"{100 * falling[-1] / falling[0]:.0f} %"
     assert says(speech(at), "compression.words_trained", last=last)
     assert says(speech(at), "compression.words_trained", layer=number)
-    assert at.subheader[0].value.startswith(f"Inside layer {number}:")
+    assert says([one.value for one in at.subheader], "compression.section_inside", layer=number)
     table = csv(downloads["mla_compression_errors.csv"])
     assert set(table["rank"]) == {0, *SIZES}
 
@@ -219,12 +219,14 @@ def test_drawn_weights_are_one_choice_away_and_called_noise(opened):
     h = torch.tensor(hidden_states(WORDS, 0, layer.config.d_model))[None]
     (lost,) = loss(layer, h, joint(layer.W_K, layer.W_V), [CACHED])
     assert metrics(at) == {label: error_percent(vars(lost)[name]) for name, label in ERRORS.items()}
-    assert says(statement(at), "compression.line", rank="13", full="48")
-    assert says(at.title[0].value, "compression.title")
+    assert says(speech(at), "compression.line", rank="13", full="48")
+    titles = [one.value for one in at.subheader]
+    assert says(titles, "compression.section_latent")
+    assert not says(titles, "compression.section_cut")
     at.button(key="take_trained").click().run()
     assert control(at, "cmp_weights").value == "own"
     assert not {"cmp_weights", "preset"} & {*at.query_params}
-    assert says(at.title[0].value, "compression.title_answers")
+    assert says([one.value for one in at.subheader], "compression.section_cut")
 
 
 def test_queries_are_those_of_a_published_model(seen):
@@ -244,21 +246,12 @@ def test_how_many_answers_are_left_when_every_layer_becomes_mla(opened, monkeypa
     assert any(told in plain(text) for text in prose(opened(PAGE)))
 
 
-def test_the_reader_is_asked_for_the_share_of_right_answers(seen, models):
-    asked = component(seen(PAGE).at, "guess")
-    right = 100 * fmean(shares(truncated(models["mha"], CACHED)).values())
-    assert asked["right"] * 100 / 40 == pytest.approx(right)
-    assert says(asked["asks"], "compression.guess_answers", size="13")
-    hidden = [".st-key-lead", ".st-key-compression-answers", ".st-key-compression-tasks"]
-    assert asked["hides"] == hidden
-
-
 def test_without_a_trained_mha_weights_are_drawn(opened, tmp_path, monkeypatch):
     monkeypatch.setattr("ui.sources.trained.FOLDER", tmp_path)
     trained_models.write(tmp_path, "mla")
     at = opened(PAGE)
     assert control(at, "cmp_weights").options == ["chosen spectrum", "random"]
-    assert says(statement(at), "compression.line", rank="13", full="48")
+    assert says(speech(at), "compression.line", rank="13", full="48")
     (tmp_path / "mha.safetensors").write_bytes(b"no model")
     at = opened(PAGE)
     assert "mha.safetensors" in refusal(at)

@@ -1,14 +1,19 @@
-"""One cache, what it still says: on both pages, against numpy on losses that the test writes."""
+"""One real model at one cache, against numpy on losses that the test writes."""
+
+import json
+import re
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from tests.one_cache_rows import KINDS, LOSSES, rows, write
-from tests.ui.screen import charts, csv, refusal, says, speech
-from ui.parts import one_cache
+from tests.ui.screen import charts, component, csv, lead, plain, refusal, says, speech
+from tests.ui.test_snippets import assert_shown, printed_numbers
+from ui.classroom import questions
+from ui.pages.compression import one_cache
 
-PAGE, OTHER = ("pages/quality.py", "quality"), ("pages/compression.py", "cmp")
+PAGE = "pages/compression.py"
 REST = ["absorbable", "weights", "the"]
 NAMES = {"latent": "latent by text", "weights": "latent by weights"}
 NAMES |= {"absorbable": "absorbable MLA", "averaged": "heads averaged"}
@@ -35,13 +40,10 @@ def perplexity(*of, kinds=KINDS):
     return np.exp(np.mean([np.mean(s) for s in samples]) + np.array([0, -2, 2]) * error)
 
 
-@pytest.mark.parametrize(
-    ("page", "own", "kind"),
-    [(*PAGE, "both"), (*PAGE, "novels"), (*PAGE, "documentation"), (*OTHER, "novels")],
-)
-def test_the_curves_are_the_perplexities_of_the_rows(seen, page, own, kind):
+@pytest.mark.parametrize("kind", ["both", *KINDS])
+def test_the_curves_are_the_perplexities_of_the_rows(seen, kind):
     kinds = KINDS if kind == "both" else (kind,)
-    at = seen(page, **{f"{own}_kind": kind}).at
+    at = seen(PAGE, cmp_kind=kind).at
     (chart,) = (one for one in charts(at) if one.axis("y") == "perplexity")
     itself = perplexity("whole", 384, (), kinds=kinds)
     wanted = {
@@ -65,7 +67,7 @@ def test_the_curves_are_the_perplexities_of_the_rows(seen, page, own, kind):
 
 
 def test_each_way_writes_what_was_measured_beside_its_perplexity(seen):
-    at = seen("pages/quality.py").at
+    at = seen(PAGE).at
     table = next(one.value for one in at.main.table if "cached" in one.value.columns)
     assert table["cached"].tolist() == ["384", "128", "128", "128", "128"]
     assert [text.split()[0] for text in table.iloc[:, 2]] == ["Paris&#46;", "latent", *REST]
@@ -75,14 +77,14 @@ def test_each_way_writes_what_was_measured_beside_its_perplexity(seen):
 
 
 def test_at_another_size_other_words(seen):
-    at = seen("pages/quality.py", quality_kept="192").at
+    at = seen(PAGE, cmp_kept="192").at
     table = next(one.value for one in at.main.table if "cached" in one.value.columns)
     assert table["cached"].tolist() == ["384", "192"]
     assert "latent 192" in table.iloc[1, 2]
 
 
 def test_the_findings_are_times_the_model_as_it_is(seen):
-    words = speech(seen("pages/quality.py").at)
+    words = speech(seen(PAGE).at)
     itself = perplexity("whole", 384, ())[0]
     times = {
         way: f"{perplexity(way, 128, fit)[0] / itself:#,.3g}".rstrip(".")
@@ -101,11 +103,11 @@ def test_what_the_pieces_do_not_tell_apart_is_no_finding(opened, file):
     losses = dict(LOSSES)
     losses["absorbable", 128, KINDS] = ((3.95, 3.4, 3.6), (3.1, 3.1, 3.25))
     write(file, points=rows(losses))
-    assert says(speech(opened("pages/quality.py")), "one_cache.found_absorbable_same")
+    assert says(speech(opened(PAGE)), "one_cache.found_absorbable_same")
 
 
 def test_fitted_to_one_kind_it_is_measured_on_both(seen):
-    at = seen("pages/quality.py").at
+    at = seen(PAGE).at
     table = next(one.value for one in at.main.table if "on novels" in one.value.columns)
     assert table.index.tolist() == [
         f"128 numbers, fitted to: {kind}" for kind in (*KINDS, "both kinds")
@@ -117,7 +119,7 @@ def test_fitted_to_one_kind_it_is_measured_on_both(seen):
 
 
 def test_the_table_has_every_row(seen):
-    shown = csv(seen("pages/quality.py").files["mla_one_cache.csv"])
+    shown = csv(seen(PAGE).files["mla_one_cache.csv"])
     assert len(shown) == len(LOSSES) + 1
     whole = shown.set_index("way").loc["whole"]
     assert_allclose(
@@ -127,6 +129,83 @@ def test_the_table_has_every_row(seen):
 
 def test_where_nothing_is_measured_the_page_says_so(opened, file):
     file.unlink()
-    assert "run make measure-real" in refusal(opened("pages/quality.py"))
+    at = opened(PAGE)
+    assert "run make measure-real" in refusal(at)
+    assert "of the answers are right" in lead(at)[1], "it begins with the trained models"
     file.write_text("{", "utf-8")
-    assert "one_cache.json is damaged" in refusal(opened("pages/quality.py"))
+    assert "one_cache.json is damaged" in refusal(opened(PAGE))
+
+
+def written(value: float) -> str:
+    return f"{value:#,.3g}".rstrip(".") if value < 1000 else f"{value:,.0f}"
+
+
+@pytest.mark.parametrize(
+    ("size", "says"),
+    [
+        ("128", "of 128 numbers per token per layer; as it is, with 384, it has {whole}. With its "
+         "heads averaged to one, at the same 128 numbers: **{averaged}**"),
+        ("192", "of 192 numbers per token per layer; as it is, with 384, it has {whole}. With its "
+         "heads averaged to one, 128 numbers: **{averaged}**"),
+        ("384", "as it is, with 384 numbers per token per layer. With its heads averaged to one, "
+         "128 numbers, it is **{averaged}**; with a latent of 128, {latent}"),
+    ],
+)  # fmt: skip
+def test_the_page_begins_with_a_latent_beside_averaged_heads(seen, size, says):
+    at = seen(PAGE, cmp_kept=size).at
+    number, line = map(plain, lead(at))
+    rows = {"whole": ("whole", 384, ()), "averaged": ("averaged", 128, ())}
+    rows |= {"latent": ("latent", 128, KINDS)}
+    means = {name: written(perplexity(*row)[0]) for name, row in rows.items()}
+    shown = ("whole", 384, ()) if size == "384" else ("latent", int(size), KINDS)
+    assert number == written(perplexity(*shown)[0])
+    assert line.endswith(says.format(**means))
+
+
+def test_both_are_asked_for_on_the_axis_of_the_picture(seen):
+    at = seen(PAGE).at
+    card, chart = component(at, "guess"), charts(at)[0]
+    latents, (averaged,) = card["drawing"]["lines"]
+    assert card["drawing"]["chart"] == ".st-key-cmp-one_cache"
+    assert card["drawing"]["unit"] == "", "no percentages"
+    assert [dot["given"] for dot in (*latents, averaged)] == [True, False, False]
+    wanted = ("whole", 384, ()), ("latent", 128, KINDS), ("averaged", 128, ())
+    for dot, row in zip((*latents, averaged), wanted, strict=True):
+        assert dot["true"] == pytest.approx(perplexity(*row)[0])
+        assert chart.values(dot["trace"], "x")[dot["place"]] == row[1]
+        assert chart.values(dot["trace"], "y")[dot["place"]] == pytest.approx(dot["true"])
+    assert card["right"] == [latents[1]["true"], averaged["true"]]
+    assert "averaged {1}, latent {0}." in card["told"][0]
+
+
+def test_a_class_is_asked_for_averaged_heads_on_a_scale(opened):
+    at = opened(PAGE, room="7KQMW3XD")
+    at.session_state[questions.LEADS] = "7KQMW3XD"
+    asked = json.loads(component(at.run(), "class_offer")["offer"]["text"])
+    assert asked["scale"]
+    low, high = (float(asked["words"]["en"]["answers"][n].replace(",", "")) for n in (0, -1))
+    share = asked["right"] / (len(asked["words"]["en"]["answers"]) - 1)
+    said = np.exp(np.log(low) + share * np.log(high / low))
+    assert said == pytest.approx(perplexity("averaged", 128, ())[0], rel=1e-3)
+    assert {"cmp-one_cache", "lead"} <= set(asked["hides"])
+
+
+def test_the_first_snippet_makes_the_number_on_top(opened, file, tmp_path, monkeypatch, capsys):
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets" / "one_cache.json").write_bytes(file.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    for size in ("128", "192", "384"):
+        at = opened(PAGE, code="snippet", cmp_kept=size)
+        capsys.readouterr()
+        exec(at.code[0].value, {})
+        printed = printed_numbers(capsys.readouterr().out.splitlines()[-1])
+        assert_shown(" ".join(lead(at)[:2]), printed)
+
+
+def test_every_part_has_a_way_to_it(seen):
+    at = seen(PAGE).at
+    (line,) = (one.proto.body for one in at.get("html") if 'class="contents"' in one.proto.body)
+    ways = re.findall(r'href="#(\w+)"', line)
+    assert len(ways) == 7
+    keys = [str(getattr(block.proto, "id", "")) for block in at.main]
+    assert all(any(key.endswith(f"-{way}") for key in keys) for way in ways)

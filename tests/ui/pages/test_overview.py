@@ -50,8 +50,8 @@ LAYERS = {
 }
 
 PAGES = {
-    "q_R": "RoPE", "k_R": "RoPE", "c_KV": "Compression", "q_C_absorbed": "Absorption",
-    "o_latent": "Absorption",
+    "q_R": "RoPE", "k_R": "RoPE", "c_KV": "What a smaller cache costs",
+    "q_C_absorbed": "Absorption", "o_latent": "Absorption",
 }  # fmt: skip
 
 

@@ -22,7 +22,7 @@ PLACES: Mapping[str, Link] = {
     "T4": Link("kv_cache", {"kv_left": LITE, "kv_right": V3}),
     "T5": of_preset("compute", V3),
     "T7": Link("rope", {"rope_topic": "turning"}),
-    "T8": Link("quality"),  # in a small setting
+    "T8": Link("compression"),  # in a small setting
     "T9": Link("absorption"),
     "S1": of_preset("attention_maps", SMALL, "mha"),
     "S2": Link("kv_cache", {"kv_left": "llama-3-8b"}),

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+import pandas as pd
 import streamlit as st
 import torch
 
-from kvcount.lazy import LazyModule
 from mla_engine.language_model import LanguageModel
 from mla_engine.language_model.accuracy import batch, by_task
 from mla_engine.language_model.cuts import measured, without_minor_directions
@@ -16,8 +16,6 @@ from ui.engine import queue, shared_cache
 from ui.engine.device import DEVICE
 from ui.sources import Trained, trained
 from ui.words.text import t
-
-pd = LazyModule("pandas")
 
 MHA, MLA = "mha", "mla"
 WHOLE, WEIGHTS, TEXTS = "whole", "weights", "texts"  # MHA as it is, and cut in two ways
@@ -95,7 +93,7 @@ def mean(wanted: Cut) -> float:
     return fmean(right(wanted).values())
 
 
-def over_sizes(every: Sequence[int]) -> "pd.DataFrame":
+def over_sizes(every: Sequence[int]) -> pd.DataFrame:
     """Return right answers by task and their mean, a row a way and size, run some at a time.
 
     Raises:

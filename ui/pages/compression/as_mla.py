@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 import torch
 
-from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.studies.compression import Joint, joint, loss
 from mla_engine.studies.transmla import Conversion, Loss, converted, losses
@@ -21,15 +21,14 @@ from ui.sources import work
 from ui.words.numbers import count, error_percent, in_percent
 from ui.words.text import t
 
-pd = LazyModule("pandas")
-
 HEIGHT = 380
 LOOKS = (0, "latent")  # what can be absorbed, and what is rotated after it is rebuilt
 FLOATS = 3  # as many operations as one multiply-add in float32: the components are in float64
 
 
-def section(view: View) -> None:
+def draw(view: View) -> None:
     """Draw the output's error over the numbers cached, with a latent that is rotated or not."""
+    st.subheader(t("compression.section_mla"), anchor=False)
     try:
         found = _found(view)
     except work.CostError:  # the page itself shows more heads than this can take

@@ -2,9 +2,9 @@
 
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import PRESETS, LatentConfig, figures
 from mla_engine.studies.training import QueryMemory, query_memory
 from ui.pages.compression.view import View
@@ -13,16 +13,15 @@ from ui.sources.model import Model
 from ui.words.numbers import count, millions
 from ui.words.text import named, parted, t
 
-pd = LazyModule("pandas")
-
 PUBLISHED = PRESETS["deepseek-v3"]  # in the place of a model too small for a query latent
 ASSUMED_LATENT = 12  # heads' widths: DeepSeek-V2 and V3 have d_c' = 1,536 = 12 d_h
 HEIGHT = 300
 ROOM = 1.8  # times the longest bar: beside the sidebar as much as its number takes
 
 
-def queries(view: View) -> None:
-    """Draw the numbers kept of the queries, and say what each way of training costs."""
+def draw(view: View) -> None:
+    """Draw them as bars, and say what each way of training costs."""
+    st.subheader(t("compression.section_queries"), anchor=False)
     config = _config(view.model)
     width = config.d_latent_q or ASSUMED_LATENT * config.d_head
     found = query_memory(config, width)
@@ -83,7 +82,7 @@ def _picture(found: list[QueryMemory]) -> None:
     )
 
 
-def _table(found: list[QueryMemory]) -> "pd.DataFrame":
+def _table(found: list[QueryMemory]) -> pd.DataFrame:
     """Return the numbers kept, the work done again and the weights of each way."""
     rows = {
         _name(way): (

@@ -3,8 +3,8 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
-from kvcount.lazy import LazyModule
 from mla_engine import figures
 from ui.engine import shared_cache
 from ui.pages.compression import answers
@@ -14,8 +14,6 @@ from ui.parts import charts, prose
 from ui.sources import layers
 from ui.words.numbers import count, in_percent, scientific
 from ui.words.text import t
-
-pd = LazyModule("pandas")
 
 HEIGHT = 380
 

@@ -13,7 +13,6 @@ from mla_engine.studies.words import words_of
 from ui.pages.compression import answers
 from ui.pages.compression.answers import Cut
 from ui.pages.compression.source import POINTS, Source, losing, lost
-from ui.parts import one_cache
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import Setting, flag, number, one_of, whole
@@ -47,7 +46,7 @@ SETTINGS = {
     # by which joint and separate compression are compared
     "cmp_error": Setting("u", one_of(*ERRORS), "segmented_control", "compression.error_of"),
     "cmp_log": Setting(False, flag, "toggle", recorded=True),
-} | one_cache.settings("cmp")
+}
 
 
 @dataclass(frozen=True)

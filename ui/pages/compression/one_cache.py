@@ -1,10 +1,10 @@
-"""One cache, what it still says: a real model's perplexity and words with a smaller cache.
+"""One real model at one cache: its perplexity, and what it writes, with each way to a smaller one.
 
-Two pages show it, each with settings of its own. It reads what `make measure-real` wrote, so that
-it is there without the model.
+It reads what `make measure-real` wrote, so that it is there without the model.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -13,64 +13,170 @@ import streamlit as st
 
 from mla_engine import figures
 from mla_engine.figures import Band, look
-from mla_engine.language_model import one_cache
 from mla_engine.language_model.one_cache import OneCache, Row, Spread
 from ui import ASSETS
 from ui.engine import shared_cache
 from ui.parts import charts, prose
 from ui.parts.control import control
+from ui.parts.questions import Dot, Question, curves, decades
 from ui.settings import state
+from ui.settings.page import Recipe
 from ui.settings.parsers import Setting, one_of, whole
 from ui.words.numbers import count, digits
 from ui.words.text import listed, safe, t
 
-CODE = (OneCache.row, Row.perplexity, Row.times)
+CODE = (OneCache.read, OneCache.row, Row.perplexity, Row.times)
 FILE = ASSETS / "one_cache.json"
+NAMED = "assets/one_cache.json"  # in a snippet, of the project's folder
 BOTH, KINDS = "both", ("novels", "documentation")
 WHOLE = "whole"
 LOOKS = {"latent": 0, "absorbable": 3, "weights": 1, "averaged": 2}
 WAYS = (WHOLE, *LOOKS)
 FROM_WHOLE = ("latent", "weights")  # at their full size these are the model itself
-SAME = 128  # numbers that heads averaged to one keep
+SAME = 128  # numbers that heads averaged to one cache
 TICKS = (32, 128, 256, 384)  # sizes whose numbers a phone has room for
-HEIGHT = 460
+HEIGHT = 430
+CHART = "cmp:one_cache"
+ASKED = 10.0, 1e5  # ends of the scale on which a class is asked for a perplexity
+SETTINGS = {
+    "cmp_kept": Setting(
+        SAME, whole(1, 2**16), "select_slider", "one_cache.size", former=("quality_kept",)
+    ),
+    "cmp_kind": Setting(
+        BOTH,
+        one_of(BOTH, *KINDS),
+        "segmented_control",
+        "one_cache.kind",
+        write=lambda kind: t(f"one_cache.kind_{kind}"),
+        former=("quality_kind",),
+    ),
+}
 
 
-def settings(page: str) -> dict[str, Setting]:
-    """Return the section's settings on a page whose own begin with `page`."""
-    return {
-        f"{page}_kept": Setting(SAME, whole(1, 2**16), "select_slider", "one_cache.size"),
-        f"{page}_kind": Setting(
-            BOTH,
-            one_of(BOTH, *KINDS),
-            "segmented_control",
-            "one_cache.kind",
-            write=lambda kind: t(f"one_cache.kind_{kind}"),
-        ),
-    }
+@dataclass(frozen=True)
+class Measured:
+    """What has been measured, at the chosen size of the cache and kinds of text."""
+
+    found: OneCache
+    size: int
+    kinds: tuple[str, ...]
+
+    def perplexity(self, way: str, size: int) -> float | None:
+        """Return the perplexity of a way at a size; None where it was not measured."""
+        row = _line(self.found, way).get(size)
+        return row.perplexity(self.kinds).mean if row else None
+
+    @property
+    def whole(self) -> Row:
+        """The model as it is."""
+        (row,) = self.found.line(WHOLE).values()
+        return row
+
+    @property
+    def tells(self) -> bool:
+        """True if the model as it is, a latent and averaged heads were measured at one size."""
+        ways = (WHOLE, self.whole_size), ("latent", SAME), ("averaged", SAME)
+        return all(self.found.row(way, size) for way, size in ways)
+
+    @property
+    def whole_size(self) -> int:
+        """Numbers per token and layer that the model as it is caches."""
+        return self.found.sizes[-1]
 
 
-def section(page: str) -> None:
-    """Draw the section with a page's settings.
+def present() -> Measured:
+    """Return what was measured at the present settings.
 
     Raises:
         RefusedError: nothing was measured yet, or the file is damaged.
     """
-    found, chosen = measured(), state.settings()
-    size = min(found.sizes, key=lambda one: abs(one - chosen[f"{page}_kept"]))
-    kinds = found.kinds if chosen[f"{page}_kind"] == BOTH else (chosen[f"{page}_kind"],)
-    prose.say(t("one_cache.what", whole=count(found.sizes[-1])))
+    found, chosen = measured(), state.chosen("compression")
+    size = min(found.sizes, key=lambda one: abs(one - chosen.kept))
+    kinds = found.kinds if chosen.kind == BOTH else (chosen.kind,)
+    return Measured(found, size, kinds)
+
+
+def lead(shown: Measured) -> tuple[str, str, str]:
+    """Return the perplexity with a latent of the chosen size, its line, and how to read both."""
+    latents = _line(shown.found, "latent")
+    size = min(latents, key=lambda one: abs(one - shown.size))
+    whole, averaged = shown.perplexity(WHOLE, shown.whole_size), shown.perplexity("averaged", SAME)
+    key = {SAME: "line_same", shown.whole_size: "line_whole"}.get(size, "line")
+    line = t(
+        f"one_cache.{key}",
+        size=count(size),
+        all=count(shown.whole_size),
+        whole=digits(whole),
+        same=count(SAME),
+        averaged=digits(averaged),
+        latent=digits(shown.perplexity("latent", SAME)),
+    )
+    return digits(shown.perplexity("latent", size)), line, t("one_cache.look")
+
+
+def question(shown: Measured) -> Question:
+    """Ask for the perplexity of both at the size that averaged heads cache."""
+    true = {way: shown.perplexity(way, SAME) for way in ("averaged", "latent")}
+    found = {f"{way}_found": digits(value) for way, value in true.items()}
+    latents = list(_line(shown.found, "latent"))
+    names = {way: t(f"one_cache.short_{way}") for way in true}
+    whole = shown.perplexity(WHOLE, shown.whole_size)
+    ends = t("one_cache.way_whole"), names["latent"], latents.index(shown.whole_size), whole
+    lines = [
+        [Dot(*ends, given=True),
+         Dot(names["latent"], names["latent"], latents.index(SAME), true["latent"])],
+        [Dot(names["averaged"], names["averaged"], 0, true["averaged"])],
+    ]  # fmt: skip
+    asked = {"same": count(SAME), "all": count(shown.whole_size), "whole": digits(whole)}
+    why, hides = t("one_cache.guess_why"), ("lead", "one_cache_said", "one_cache_written")
+    return curves(
+        "one_cache",
+        t("one_cache.guess", **asked),
+        lines,
+        true=t("one_cache.guess_true", **found),
+        told=t("one_cache.drew", latent="{0}", averaged="{1}", **found),
+        why=why,
+        over=CHART,
+        of_class=decades(
+            "one_cache",
+            t("one_cache.guess_averaged", **asked),
+            true["averaged"],
+            ASKED,
+            say=digits,
+            why=why,
+            hides=(CHART, *hides),
+        ),
+        hides=hides,
+        unit="",
+    )
+
+
+def draw(shown: Measured) -> None:
+    """Draw the curves, and beside them their controls and what they show."""
     picture, said = st.columns([7, 4], gap="large")
     with said:
-        control(f"{page}_kind")
-        control(f"{page}_kept", options=found.sizes, shown=size)
-        for finding in _findings(found, size, kinds):
-            prose.say(finding)
+        control("cmp_kept", options=shown.found.sizes, shown=shown.size)
+        control("cmp_kind")
+        with st.container(key="one_cache_said"):
+            for finding in _findings(shown):
+                prose.say(finding)
     with picture:
-        _curves(found, size, kinds, page)
-    _written(found, size, kinds)
-    _other_text(found)
-    prose.note(_about(found) + _weighings(found))
+        _picture(shown)
+
+
+def details(shown: Measured) -> None:
+    """Draw what each way writes, and what was measured."""
+    with st.container(key="one_cache_written"):
+        _written(shown)
+    with st.expander(t("one_cache.measured")):
+        prose.say(t("one_cache.what", whole=count(shown.whole_size)))
+        prose.note(_about(shown.found) + _weighings(shown.found))
+        _other_text(shown.found)
+
+
+def recipe(shown: Measured) -> Recipe:
+    """Return the snippet that reads the perplexities of the page's headline."""
+    return "one_cache", {"file": NAMED, "size": shown.size, "kinds": shown.kinds, "same": SAME}
 
 
 def measured() -> OneCache:
@@ -85,7 +191,7 @@ def measured() -> OneCache:
 
 @shared_cache.cached
 def _measured(_changed: tuple[int, int] | None) -> OneCache:
-    return one_cache.read(FILE)
+    return OneCache.read(FILE)
 
 
 def _line(found: OneCache, way: str) -> dict[int, Row]:
@@ -94,8 +200,9 @@ def _line(found: OneCache, way: str) -> dict[int, Row]:
     return found.line(way) | itself
 
 
-def _curves(found: OneCache, size: int, kinds: Sequence[str], page: str) -> None:
+def _picture(shown: Measured) -> None:
     """Draw the perplexity of each way over the numbers cached."""
+    found, size, kinds = shown.found, shown.size, shown.kinds
     lines = {way: _line(found, way) for way in LOOKS}
     names = {way: t(f"one_cache.short_{way}") for way, line in lines.items() if line}
     bands = {
@@ -124,8 +231,8 @@ def _curves(found: OneCache, size: int, kinds: Sequence[str], page: str) -> None
     )
     alt = t("one_cache.alt", size=count(size), each=each)
     table = partial(_table, found)
-    about = {"data": table, "file": "mla_one_cache.csv", "follows": f"{page}_kept"}
-    charts.show(figure, f"{page}:one_cache", alt=alt, **about)
+    about = {"data": table, "file": "mla_one_cache.csv", "follows": "cmp_kept"}
+    charts.show(figure, CHART, alt=alt, **about)
 
 
 def _band(spreads: Sequence[Spread], sizes: dict[int, Row]) -> Band:
@@ -146,9 +253,9 @@ def _table(found: OneCache) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _findings(found: OneCache, size: int, kinds: Sequence[str]) -> list[str]:
+def _findings(shown: Measured) -> list[str]:
     """Return what the rows show: how many times the perplexity of the model as it is."""
-    (itself,) = found.line(WHOLE).values()
+    found, size, kinds, itself = shown.found, shown.size, shown.kinds, shown.whole
     facts = {"whole": digits(itself.perplexity(kinds).mean), "size": count(size)}
 
     def times(way: str, at: int) -> str:
@@ -169,11 +276,12 @@ def _findings(found: OneCache, size: int, kinds: Sequence[str]) -> list[str]:
     return said
 
 
-def _written(found: OneCache, size: int, kinds: Sequence[str]) -> None:
+def _written(shown: Measured) -> None:
     """Draw what each way writes at a size, beside its perplexity."""
+    found, size, kinds = shown.found, shown.size, shown.kinds
     rows = {}
     for way in WAYS:
-        row = found.row(way, size) if way != WHOLE else next(iter(found.line(WHOLE).values()))
+        row = found.row(way, size) if way != WHOLE else shown.whole
         if row:
             name = t(f"one_cache.way_{way}")
             rows[name] = (

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mla_engine.figures import Look, look
 from mla_engine.language_model.study import Spread
-from ui.pages.quality.view import View
+from ui.pages.compression.quality import Quality
 from ui.words.numbers import count, error_percent
 from ui.words.text import listed, t
 
@@ -19,7 +19,7 @@ def family(code: str) -> str:
     return code.partition("_")[0].upper()
 
 
-def variant(view: View, code: str) -> str:
+def variant(view: Quality, code: str) -> str:
     """Name a variant with the numbers that it caches, "MLA 32", or by what is special about it."""
     if code in BY_CACHE:
         return f"{family(code)} {count(view.cached(code))}"
@@ -41,7 +41,7 @@ def share(spread: Spread | None) -> str:
     return error_percent(spread.mean) if spread else t("quality.not_run")
 
 
-def each(view: View, codes: Iterable[str]) -> str:
+def each(view: Quality, codes: Iterable[str]) -> str:
     """List variants with their right answers."""
     return listed(f"{variant(view, code)} {share(view.accuracy(code))}" for code in codes)
 
@@ -49,3 +49,8 @@ def each(view: View, codes: Iterable[str]) -> str:
 def from_to(least: str, most: str) -> str:
     """Write a range, or its one number."""
     return least if least == most else t("quality.range", least=least, most=most)
+
+
+def spread(found: Spread) -> str:
+    """Write the least and the most share of right answers over the seeds."""
+    return from_to(error_percent(found.least), error_percent(found.most))

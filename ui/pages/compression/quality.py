@@ -1,15 +1,12 @@
-"""The study of this server's trained models, at the task and load whose answers are counted."""
+"""The answers of models trained with each cache, at the task and load that are chosen."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 
 from mla_engine.language_model import study as studies
 from mla_engine.language_model.study import Spread, Study, differ
 from mla_engine.language_model.texts import TASKS
 from ui.engine import shared_cache
-from ui.parts import one_cache
-from ui.parts.control import control
 from ui.settings import state
 from ui.settings.page import Note
 from ui.settings.parsers import Setting, one_of, whole
@@ -20,14 +17,21 @@ from ui.words.text import t
 EVERY_TASK, EVERY_LOAD = "all", -1
 HEAVIEST = max(task.loads[-1] for task in TASKS.values())
 SETTINGS = {
-    "quality_task": Setting(EVERY_TASK, one_of(EVERY_TASK, *TASKS), "selectbox", recorded=True),
+    "quality_task": Setting(
+        EVERY_TASK,
+        one_of(EVERY_TASK, *TASKS),
+        "selectbox",
+        "quality.task",
+        write=lambda task: t(f"quality.task_{task}"),
+        recorded=True,
+    ),
     "quality_load": Setting(
         EVERY_LOAD,
         whole(EVERY_LOAD, HEAVIEST),
         "segmented_control",
         write=lambda load: t("quality.every") if load == EVERY_LOAD else count(load),
     ),
-} | one_cache.settings("quality")
+}
 PAIR = ("mqa", "mla")  # that cache as much as each other
 FOLDER = trained.FOLDER
 
@@ -49,15 +53,16 @@ def _study(folder: str, _state: tuple[tuple[int, int], ...]) -> Study:
 
 
 @dataclass(frozen=True)
-class View:
-    """The study at a task and a load, or at every one of them."""
+class Quality:
+    """The study of this server's trained models at a task and a load, or at every one of them."""
 
     study: Study
-    chosen: SimpleNamespace
+    task: str
+    load: int
 
     def accuracy(self, variant: str) -> Spread | None:
         """Return the share of right answers over the seeds; None where it was not run."""
-        return self.accuracy_at(variant, self.chosen.load)
+        return self.accuracy_at(variant, self.load)
 
     def accuracy_at(self, variant: str, load: int) -> Spread | None:
         """Return the same at any load of the task."""
@@ -65,13 +70,13 @@ class View:
 
     def shares(self, variant: str) -> list[float]:
         """Return the share of right answers of each seed."""
-        load = None if self.chosen.load == EVERY_LOAD else self.chosen.load
+        load = None if self.load == EVERY_LOAD else self.load
         return self.study.shares(variant, self.one_task, load)
 
     @property
     def one_task(self) -> str | None:
         """The task, unless all are taken together."""
-        return None if self.chosen.task == EVERY_TASK else self.chosen.task
+        return None if self.task == EVERY_TASK else self.task
 
     def cached(self, variant: str) -> int:
         """Return the numbers that it caches of a token in a layer."""
@@ -104,25 +109,18 @@ def loads(task: str) -> tuple[int, ...]:
 
 def mend() -> list[Note]:
     """Bring the load to the nearest that the task has."""
-    chosen = state.chosen("quality")
+    chosen = state.chosen("compression")
     if chosen.load == EVERY_LOAD:
         return []
     near = min(loads(chosen.task), key=lambda load: abs(load - chosen.load))
     return state.nearest(quality_load=near)
 
 
-def view() -> View:
-    """Return the present view.
+def present() -> Quality:
+    """Return the study at the chosen task and load.
 
     Raises:
-        RefusedError: nothing was trained yet.
+        RefusedError: nothing was trained yet, or the plan is damaged.
     """
-    return View(study(), state.chosen("quality"))
-
-
-def controls(view: View) -> None:
-    """Draw task and load; another task begins with all of its loads together."""
-    task = view.chosen.task
-    control("quality_task", then=lambda: state.change(quality_load=EVERY_LOAD))
-    every = (EVERY_LOAD, *loads(task))
-    control("quality_load", label=t(f"quality.load_{task}"), options=every)
+    chosen = state.chosen("compression")
+    return Quality(study(), chosen.task, chosen.load)

@@ -1,4 +1,4 @@
-"""The quality page in a browser: a guess that is drawn, and charts of every run that is planned."""
+"""Guesses that are drawn over a chart, and the charts of every run that is planned."""
 
 import json
 import re
@@ -46,6 +46,10 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     tree = copied(tmp_path_factory.mktemp("full") / "project", {})
     (tree / "assets").unlink()  # of the copy: a link to the project's own
     shutil.copytree(ROOT / "assets", tree / "assets")
+    measured = tree / "assets" / "one_cache.json"  # too little: the page begins with these runs
+    found = json.loads(measured.read_text("utf-8"))
+    del found["points"]["averaged-128"]
+    measured.write_text(json.dumps(found), "utf-8")
     trained = tree / "assets" / "trained"
     plan = json.loads((trained / "plan.json").read_text("utf-8"))
     made.write(trained, list(every_run(plan)), plan)
@@ -58,7 +62,7 @@ def test_the_words_of_every_run_can_be_read(full, chromium):
     """On both screens, in both languages, with all variants and as many seeds as are planned."""
     context = new_context(chromium, WIDE)
     page = context.new_page()
-    walk(page, f"{full}/quality?lang=en&quality_task=recall")
+    walk(page, f"{full}/compression?lang=en&quality_task=recall")
     everything(page)
     for language in ("en", "zh"):
         if language == "zh":
@@ -96,7 +100,7 @@ def a_percent(page: Page) -> float:
 def test_a_guess_is_drawn_before_the_measured_marks_appear(full, chromium):
     context = new_context(chromium, WIDE)
     page = context.new_page()
-    walk(page, f"{full}/quality?lang=en&ask=1")
+    walk(page, f"{full}/compression?lang=en&ask=1")
     expect(page.locator(POINT)).to_have_count(5)
     assert page.locator(MARKS).evaluate(SEEN) == "0"
     start, (x, y), down = said(page, "MQA 32"), middle(page, "MQA 32"), a_percent(page)
@@ -147,7 +151,7 @@ def test_a_guess_is_drawn_before_the_measured_marks_appear(full, chromium):
 def test_a_finger_drags_a_point_and_scrolls_beside_it(full, chromium):
     context = chromium.new_context(viewport=PHONE, has_touch=True, locale="en-US")
     page = context.new_page()
-    walk(page, f"{full}/quality?lang=zh&ask=1")
+    walk(page, f"{full}/compression?lang=zh&ask=1")
     point(page, "MLA 16").scroll_into_view_if_needed()
     settle(page)
     fingers = context.new_cdp_session(page)
@@ -167,3 +171,45 @@ def test_a_finger_drags_a_point_and_scrolls_beside_it(full, chromium):
     box = page.locator(CARD).bounding_box()
     assert box["x"] + box["width"] <= PHONE["width"]
     context.close()
+
+
+REAL = ".st-key-cmp-one_cache"
+
+
+def test_a_perplexity_is_drawn_on_a_logarithmic_axis(show):
+    """A point that goes up by as much as lies between two ticks is as many times as large."""
+    page = show("compression?lang=en&ask=1")
+    expect(page.locator(POINT)).to_have_count(2)
+    assert page.locator(f"{REAL} .scatterlayer").evaluate(SEEN) == "0"
+    heights = {
+        float(tick.text_content().replace(",", "")): tick.bounding_box()["y"]
+        for tick in page.locator(f"{REAL} .ytick text").all()
+    }
+    first, (x, y) = said_of(page, "heads averaged"), middle(page, "heads averaged")
+    up = heights[1000] - heights[10000]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y - up, steps=4)
+    page.mouse.up()
+    assert said_of(page, "heads averaged") == pytest.approx(10 * first, rel=0.03)
+    point(page, "latent by text").focus()
+    latent = said_of(page, "latent by text")
+    page.keyboard.press("ArrowUp")
+    assert said_of(page, "latent by text") == pytest.approx(1.1 * latent, rel=0.01)
+    page.keyboard.press("Home")
+    assert said_of(page, "latent by text") >= 10, "the axis ends there"
+    drawn = round(said_of(page, "heads averaged"))
+    page.keyboard.press("Enter")
+    expect(page.locator(f"{CARD} .tells")).to_contain_text(f"heads averaged {drawn:,}")
+    expect(page.locator(f"{REAL} .scatterlayer")).to_have_css("opacity", "1")
+
+
+def said_of(page: Page, name: str) -> float:
+    return float(point(page, name).get_attribute("aria-valuenow"))
+
+
+def test_a_line_at_the_top_leads_to_the_parts_below(show):
+    page = show("compression?lang=en")
+    page.get_by_role("link", name="inside a layer").click()
+    heading = page.get_by_role("heading", name=re.compile("^Inside layer"))
+    expect(heading).to_be_in_viewport()

@@ -1,69 +1,67 @@
-"""The first picture of a trained model: which answers break when its cache is cut."""
+"""A trained model whose cache is cut afterwards: which answers break."""
 
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.language_model.texts import TASKS
 from ui.pages.compression import answers
 from ui.pages.compression.errors import rank_control, weights_control
 from ui.pages.compression.view import View
 from ui.parts import charts, prose
-from ui.parts.questions import Question, evenly
 from ui.words.numbers import count, in_percent
 from ui.words.text import listed, named, parted, t
-
-pd = LazyModule("pandas")
 
 HEIGHT = 380
 LINES = {answers.WEIGHTS: "mha", answers.TEXTS: 3, answers.MLA: "mla_absorbed"}  # way -> look
 
 
-def lead(view: View) -> tuple[str, str]:
-    """Return what the model still answers with its cache cut, and what one trained so does."""
-    small = answers.cached(answers.MLA)
-    facts = {
-        "rank": count(view.rank),
-        "full": count(view.source.full),
-        "cached": count(small),
-        "whole": in_percent(answers.mean(answers.cut(answers.WHOLE, view.source.full))),
-        "trained": in_percent(answers.mean(answers.cut(answers.MLA, small))),
-    }
-    return in_percent(answers.mean(view.cut(answers.WEIGHTS))), t("compression.answered", **facts)
-
-
-def question(view: View) -> Question:
-    """Ask for the share of right answers at the chosen size."""
-    return evenly(
-        "compression_answers",
-        t("compression.guess_answers", size=count(view.rank), full=count(view.source.full)),
-        100 * answers.mean(view.cut(answers.WEIGHTS)),
-        100,
-        say=lambda n: in_percent(n / 100),
-        why=t("compression.guess_answers_why"),
-        hides=("lead", "compression:answers", "compression:tasks"),
-    )
-
-
-def first(view: View, *, drawn: bool) -> None:
+def draw(view: View) -> None:
     """Draw right answers over the size of the cache, and by task at the chosen size.
 
-    Where nothing could be run, only the controls.
+    Raises:
+        ValueError, FullError: in the engine's words; the controls are drawn.
     """
-    picture, tasks = st.columns([6, 5], gap="medium")
+    st.subheader(t("compression.section_cut"), anchor=False)
+    try:
+        line = _line(view)
+    except ValueError:
+        rank_control(view)
+        weights_control(view)
+        raise
+    prose.badges()
+    prose.say(line)
+    with st.container(key="beside"):
+        picture, tasks = st.columns([6, 5], gap="medium")
     with tasks:
         rank_control(view)
-        if drawn:
-            _by_task(view)
-    if drawn:
-        with picture:
-            _over_size(view)
-        texts = answers.ASKED * sum(len(task.loads) for task in TASKS.values())
-        with st.expander(t("compression.how_asked")):
-            prose.say(t("compression.asked", texts=count(texts), most=count(view.sizes[-1])))
+        _by_task(view)
+    with picture:
+        _over_size(view)
+    texts = answers.ASKED * sum(len(task.loads) for task in TASKS.values())
+    with st.expander(t("compression.how_asked")):
+        prose.say(t("compression.asked", texts=count(texts), most=count(view.sizes[-1])))
     weights_control(view)
+
+
+def _line(view: View) -> str:
+    """Return what the model still answers with its cache cut, and what one trained so does.
+
+    Raises:
+        ValueError, FullError: in the engine's words.
+    """
+    small = answers.cached(answers.MLA)
+    return t(
+        "compression.answered",
+        right=in_percent(answers.mean(view.cut(answers.WEIGHTS))),
+        rank=count(view.rank),
+        full=count(view.source.full),
+        cached=count(small),
+        whole=in_percent(answers.mean(answers.cut(answers.WHOLE, view.source.full))),
+        trained=in_percent(answers.mean(answers.cut(answers.MLA, small))),
+    )
 
 
 def _over_size(view: View) -> None:
