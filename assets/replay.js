@@ -188,6 +188,10 @@
     }
 
     opened(page, query, carried) { // a link: what it brings along counts only where that was recorded
+      for (const [old, name] of Object.entries(this.index.former)) {
+        if (query.has(old) && !query.has(name)) query.set(name, query.get(old));
+        query.delete(old);
+      }
       const whole = address(page, query);
       if (whole in this.index.files) return whole;
       const own = query.get("lang") ?? "en";

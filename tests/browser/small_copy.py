@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from tests.attacks.server import App, logged, own_ports, running, wait_until
-from ui.settings.page import HOME
+from ui.settings.page import FORMER_PAGES, FORMER_SETTINGS, HOME
 from ui.site import record, site
 from ui.site.html import Still
 from ui.site.store import Store
@@ -35,6 +35,7 @@ def written(app: App, root: Path) -> Path:
     recorder = record.Recorder(app.url, store, lambda _: None)
     for page in PAGES:
         recorder.open(page, {})
+    recorder.open("kv_cache", {"kv_view": "memory"})
     for number in range(1, STEPS + 1):
         recorder.open(*record.step_of(number, {}))
     run = recorder.open(HOME, {})
@@ -46,7 +47,10 @@ def written(app: App, root: Path) -> Path:
     of_blocks = (*PAGES, "attention_maps")
     stills = [Still(page, f"Title of {page}", "Says.", "stills/none.jpg") for page in of_blocks]
     stills.append(Still(HOME, "标题", "一句话。", "stills/none.jpg", "zh"))
-    site.write(store, root / PLACE, lambda _: stills, site.Ways(app=LIVE))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(FORMER_PAGES, "memory", "kv_cache")
+        patch.setitem(FORMER_SETTINGS, "memory_view", "kv_view")
+        site.write(store, root / PLACE, lambda _: stills, site.Ways(app=LIVE))
     (root / PLACE / "stills").mkdir()
     Image.new("RGB", (1200, 630)).save(root / PLACE / "stills/none.jpg")
     return root / PLACE

@@ -1,5 +1,7 @@
 """The frame in a real browser: settings survive navigation, language, Back and reload."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -47,6 +49,16 @@ def test_settings_survive_navigation_back_reload_and_language(show, app_url):
     settle(page)
     expect(chip).to_contain_text("8 个头")
     assert "n_heads=8" in page.url
+
+
+def test_a_bookmark_of_a_page_that_another_took_in_opens_there(show):
+    page = show("quality?quality_task=copy&quality_kept=192&lang=zh")
+    expect(page).to_have_url(re.compile(r"/compression\?"))
+    assert {"quality_task=copy", "cmp_kept=192", "lang=zh"} <= {
+        *page.url.partition("?")[2].split("&")
+    }
+    expect(page.locator("h1")).to_have_text("缓存变小，代价有多大？")
+    expect(page.locator(".st-key-cmp_kept")).to_contain_text("192")
 
 
 def test_what_is_drawn_first_stands_where_it_stays(browser_page, app_url):

@@ -157,6 +157,17 @@ def test_a_choice_changes_the_page_and_its_address_and_back_undoes_it(reader, se
     expect(lead).to_have_text(before, use_inner_text=True)
 
 
+def test_a_former_address_opens_the_page_that_it_has_now_with_its_settings(reader, served):
+    reader.goto(f"{served}/kv_cache/?kv_view=memory")
+    settle(reader)
+    memory = reader.locator("h1").inner_text()
+    reader.goto(f"{served}/memory/?memory_view=memory")
+    expect(reader).to_have_url(re.compile(r"/kv_cache\?kv_view=memory$"))
+    settle(reader)
+    expect(reader.locator("h1")).to_have_text(memory)
+    expect(reader.locator("#copy-says")).to_have_count(0)
+
+
 def test_a_page_of_another_language_says_so_before_and_after_it_is_drawn(reader, context, served):
     bare = context.browser.new_context(java_script_enabled=False).new_page()
     bare.goto(f"{served}/zh/")

@@ -143,6 +143,14 @@ BAD = {  # what is wrong -> file, what becomes what there (nothing: the file goe
         ROOM, ('lecture=("toy_tokens"', 'lecture=("toy_token"'),
         f"{ROOM}: lecture mode shows the unknown 'toy_token'",
     ),
+    "a former name that another page has": (
+        ROOM, ("order=4", 'order=4, former=("decode",)'),
+        "page 'toy': its former name 'decode' is that of 'decode'",
+    ),
+    "a former name that another page had": (
+        ROOM, ("order=4", 'order=4, former=("quality",)'),
+        "page 'toy': its former name 'quality' is that of 'compression'",
+    ),
     "a step of the story at an unknown page": (
         STORY, ('page = "quiz"', 'page = "quizz"'), f"{STORY}: there is no page 'quizz'",
     ),

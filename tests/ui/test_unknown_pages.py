@@ -44,6 +44,29 @@ def test_every_page_is_handed_on_and_so_is_what_no_reader_asks_for():
     assert answered("/no_such_page", accept="*/*") is None
 
 
+@pytest.mark.parametrize("path", ["/quality", "/quality/"])
+@pytest.mark.parametrize("base", ["", "/lecture"])
+def test_a_former_page_leads_to_the_one_that_took_it_in_with_all_settings(monkeypatch, path, base):
+    get = config.get_option
+    monkeypatch.setattr(
+        "streamlit.get_option", lambda name: base if name == "server.baseUrlPath" else get(name)
+    )
+    given = "quality_task=copy&quality_kept=192&lang=zh&plain=1"
+    found = urlsplit(answered(base + path, given))
+    assert (found.path, found.query) == (f"{base}/compression", given)
+
+
+def test_a_former_name_of_a_setting_means_it_and_what_it_is_called_now_is_before_it(opened):
+    at = opened("pages/compression.py", quality_kept="192", quality_kind="novels")
+    assert not at.warning
+    assert dict(at.query_params) == {"cmp_kept": "192", "cmp_kind": "novels"}
+    at = opened("pages/kv_cache.py", quality_kept="192", cmp_kept="64")
+    assert not at.warning
+    assert dict(at.query_params) == {"cmp_kept": "64"}
+    at = opened("pages/compression.py", quality_kept="many")
+    assert "many" in at.warning[0].value
+
+
 @pytest.mark.parametrize("path", ["/gone", "/gone/", "/a/gone", "/a/b/gone"])
 @pytest.mark.parametrize("base", ["", "/lecture"])
 def test_an_unknown_page_leads_to_the_overview_with_its_name(monkeypatch, path, base):

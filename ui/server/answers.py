@@ -8,7 +8,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui.settings.address import ASKED
-from ui.settings.page import HOME, PAGES
+from ui.settings.page import FORMER_PAGES, HOME, PAGES
 from ui.settings.parsers import panel
 from ui.settings.server import server
 from ui.settings.shared import LANGUAGES
@@ -95,7 +95,9 @@ class SecurityHeaders:
 
 
 class UnknownPages:
-    """Sends a browser that asks for an unknown page to the overview, which says so.
+    """Sends a browser that asks for a page's former name to that page, with all settings.
+
+    One that asks for an unknown page is sent to the overview, which says so.
 
     One that asks for a panel goes to the panel's page.
 
@@ -127,9 +129,10 @@ def _location(scope: Scope) -> str:
         return f"./{page}?{urlencode(given, quote_via=quote)}"
     if not name or path in PAGES.keys() - {HOME} or path.startswith("_") or "." in name:
         return ""
-    asked = [] if path == HOME else [(ASKED, name[:LONGEST])]
+    page = FORMER_PAGES.get(path.rstrip("/"), "")
+    asked = [] if page or path == HOME else [(ASKED, name[:LONGEST])]
     query = urlencode(given + asked, quote_via=quote)
-    return ("../" * path.count("/") or "./") + (f"?{query}" if query else "")
+    return ("../" * path.count("/") or "./") + page + (f"?{query}" if query else "")
 
 
 def _page_of(name: str) -> str:

@@ -29,6 +29,14 @@ STYLE = """
 """
 
 
+MOVED = """<!DOCTYPE html>
+<meta charset="utf-8"><meta name="robots" content="noindex"><title>MLA Explorer</title>
+<link rel="canonical" href="{way}">
+<script>location.replace({text} + location.search + location.hash);</script>
+<noscript><meta http-equiv="refresh" content="0; url={way}"></noscript>
+"""
+
+
 @dataclass(frozen=True)
 class Still:
     """The words and picture with which a page begins, in a language.
@@ -62,6 +70,12 @@ class Still:
 def place(page: str, lang: str) -> str:
     """Return where a page lies; from one of another language the script goes to the page's own."""
     return "".join(f"{one}/" for one in (lang, page) if one not in ("en", HOME))
+
+
+def moved(page: str) -> str:
+    """Return what stands where a page was: the way to the page that has its settings now."""
+    way = f"../{page}/"
+    return MOVED.format(way=way, text=json.dumps(way))
 
 
 def document(still: Still, told: dict[str, Any], url: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from mla_engine import SYMBOLS
 from ui.frame import story
 from ui.parts.scene import card
-from ui.settings.page import HOME
+from ui.settings.page import FORMER_SETTINGS, HOME
 from ui.settings.shared import LANGUAGES
 from ui.site.record import inside_of, own_of, step_of
 from ui.site.store import Press, Query, Store, address_of, parts_of
@@ -42,6 +42,7 @@ def index(store: Store, files: dict[str, str], app: str, source: str) -> dict[st
         "elsewhere": elsewhere,
         "story": {lang: _story(own_of(lang)) for lang in LANGUAGES},
         "insides": {code: address_of(*inside_of(code, {})) for code in (*SYMBOLS, card.SHELF)},
+        "former": FORMER_SETTINGS,
         "texts": {lang: _texts(lang) for lang in LANGUAGES},
     }
 

@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ui import ASSETS, STATIC, asset
+from ui.settings.page import FORMER_PAGES
 from ui.settings.shared import TAGS
 from ui.site import frontend, pack
-from ui.site.html import Still, document
+from ui.site.html import Still, document, moved
 from ui.site.html import place as place_of
 from ui.site.index import FORMAT, index
 from ui.site.store import Store
@@ -84,6 +85,11 @@ def write(
         own = told | {"lang": still.lang, "page": place_of(still.page, "en"), "stills": said}
         (place / "index.html").write_text(document(still, own, ways.url), "utf-8")
         shutil.copyfile(STATIC / ICON, place / ICON)  # asked for beside each page
+    for old, page in FORMER_PAGES.items():
+        for lang in {still.lang for still in every if still.page == page}:
+            place = made / place_of(old, lang)
+            place.mkdir(parents=True)
+            (place / "index.html").write_text(moved(page), "utf-8")
     frontend.copy(made)
     (made / SCRIPT).write_text(asset("stand_in.js") + asset(SCRIPT), "utf-8")
     shutil.copyfile(ASSETS / LICENCE, made / Path(LICENCE).name)
