@@ -162,7 +162,7 @@ def test_a_former_address_opens_the_page_that_it_has_now_with_its_settings(reade
     settle(reader)
     memory = reader.locator("h1").inner_text()
     reader.goto(f"{served}/memory/?memory_view=memory")
-    expect(reader).to_have_url(re.compile(r"/kv_cache\?kv_view=memory$"))
+    expect(reader).to_have_url(re.compile(r"/kv_cache/\?kv_view=memory$"))
     settle(reader)
     expect(reader.locator("h1")).to_have_text(memory)
     expect(reader.locator("#copy-says")).to_have_count(0)
