@@ -6,18 +6,12 @@ count whole models, with `kvcount.mistakes`, which the mechanism names.
 """
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from kvcount.lazy import LazyModule
+from kvcount import mistakes as published
 from mla_engine import mechanisms
 from mla_engine.closed_forms import Formula
 from mla_engine.config import AttentionConfig
 from mla_engine.costs.sizes import cache_elements
-
-if TYPE_CHECKING:
-    from kvcount.mistakes import Mistake
-
-published = LazyModule("kvcount.mistakes")
 
 
 def formulas(config: AttentionConfig) -> tuple[Formula, ...]:
@@ -27,13 +21,13 @@ def formulas(config: AttentionConfig) -> tuple[Formula, ...]:
     return (*mechanisms.of(config).costs.formulas, *wrong)
 
 
-def mistakes(config: AttentionConfig) -> tuple["Mistake", ...]:
+def mistakes(config: AttentionConfig) -> tuple[published.Mistake, ...]:
     """Return the wrong formulas that were published for whole models with layers of this kind."""
     every = published.mistakes()
     return tuple(every[key] for key in mechanisms.of(config).costs.mistakes)
 
 
-def _of_layer(mistake: "Mistake") -> Formula:
+def _of_layer(mistake: published.Mistake) -> Formula:
     return Formula(
         mistake.key,
         mistake.formula,
@@ -47,7 +41,7 @@ def _of_layer(mistake: "Mistake") -> Formula:
     )
 
 
-def _numbers(mistake: "Mistake", config: AttentionConfig) -> float:
+def _numbers(mistake: published.Mistake, config: AttentionConfig) -> float:
     """Return what a published formula makes of one layer.
 
     A state has no latent: the formula counts the one of MLA's layers beside it.

@@ -7,10 +7,10 @@ from functools import partial
 from time import monotonic
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 import torch
 
-from kvcount.lazy import LazyModule
 from mla_engine import costs, figures, mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.mechanism import Form
@@ -33,8 +33,6 @@ from ui.sources.model import Model, present
 from ui.streamlit_internals import DeltaGenerator
 from ui.words.numbers import count, share, tied_size
 from ui.words.text import safe, t
-
-pd = LazyModule("pandas")
 
 SIDE = 64  # words of the exact part, down and across
 WIDTH = np.dtype(np.float32).itemsize
@@ -269,12 +267,12 @@ def _show(
     charts.show(drawing, f"chart:long_{chart}", alt=alt, data=table, clicks=f"long_{chart}")
 
 
-def _of_blocks(view: LongView) -> "pd.DataFrame":
+def _of_blocks(view: LongView) -> pd.DataFrame:
     names = [f"{a}-{b}" for a, b in _spans(0, view.text.tokens, view.block)]
     return named(np.where(np.tri(len(names), dtype=bool), view.pooled, np.nan), names, names)
 
 
-def _of_part(view: LongView) -> "pd.DataFrame":
+def _of_part(view: LongView) -> pd.DataFrame:
     values, corner = view.part, view.corner
     names = [
         [f"{place} {view.words[place]}" for place in range(first, first + side)]

@@ -2,9 +2,9 @@
 
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import figures
 from mla_engine.figures import symbol_html
 from mla_engine.symbols import SYMBOLS
@@ -18,8 +18,6 @@ from ui.parts.maps.controls import head_control
 from ui.settings.page import Panel
 from ui.words.numbers import count, digits
 from ui.words.text import t, tensor
-
-pd = LazyModule("pandas")
 
 TOKEN_AXES = ("t", "s")
 
@@ -74,7 +72,7 @@ def _tokens(view: View) -> list[tuple[str, ...] | None]:
     return [view.maps.run.words if letter in TOKEN_AXES else None for letter in view.axes]
 
 
-def _table(view: View) -> "pd.DataFrame":
+def _table(view: View) -> pd.DataFrame:
     """The numbers behind the chart, other rows and columns by letter and place."""
     names = (
         known or [f"{letter}{place}" for place in range(side)]

@@ -5,7 +5,8 @@ from functools import partial
 from math import log2
 from typing import Any
 
-from kvcount.lazy import LazyModule
+import pandas as pd
+
 from mla_engine.figures import look
 from ui.pages.decode import uneven
 from ui.pages.decode.view import FIRST, View, room
@@ -16,8 +17,6 @@ from ui.parts.ways import label, listed
 from ui.sources.model import Model
 from ui.words.numbers import count, tied_size
 from ui.words.text import sentences, t
-
-pd = LazyModule("pandas")
 
 SECONDS = {"slow": 2.0, "normal": 1.0, "fast": 0.4}  # a step
 BLOCKS = ("prompt", "old", "new")

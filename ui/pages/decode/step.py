@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import costs
 from ui.pages.decode.run import Runner, Step, runner
 from ui.pages.decode.view import View
@@ -16,8 +16,6 @@ from ui.sources import work
 from ui.streamlit_internals import DeltaGenerator
 from ui.words.numbers import clock, count, digits, prefixed, tied_size
 from ui.words.text import parted, safe, t
-
-pd = LazyModule("pandas")
 
 HEADS = (0, *(2**n for n in range(8)))  # to be run; 0 is as many as take a moment
 LATENT = ("mla_kv", "mla_each", "mla_absorbed")
@@ -52,7 +50,7 @@ def draw(view: View) -> None:
         charts.download(partial(_numbers, view, steps), "decode_step.csv")
 
 
-def _table(view: View, taken: Mapping[str, Step]) -> "pd.DataFrame":
+def _table(view: View, taken: Mapping[str, Step]) -> pd.DataFrame:
     """Return one row a way, as texts; what has not run yet waits, or is not run."""
     rows, ran = {}, view.ran
     for code in view.ways:
@@ -68,7 +66,7 @@ def _table(view: View, taken: Mapping[str, Step]) -> "pd.DataFrame":
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-def _numbers(view: View, taken: Mapping[str, Step]) -> "pd.DataFrame":
+def _numbers(view: View, taken: Mapping[str, Step]) -> pd.DataFrame:
     """Return one row a way, as numbers for the download."""
     rows = [
         {

@@ -3,10 +3,10 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from kvcount import Placing
-from kvcount.lazy import LazyModule
 from mla_engine import costs
 from mla_engine.cache import Cache
 from ui.engine import shared_cache
@@ -22,8 +22,6 @@ from ui.settings.page import Functions, Panel, Recipe
 from ui.settings.sizes import CONTEXTS
 from ui.words.numbers import amount, count, mixed, times
 from ui.words.text import parted, sentences, t
-
-pd = LazyModule("pandas")
 
 CONTROLS = (
     "kv_context", "kv_ways", "kv_groups", "kv_layers", "kv_batch", "kv_type", "kv_unit", "kv_log",
@@ -97,7 +95,7 @@ def _dots(view: View) -> None:
     prose.note(t("kv_cache.measured_note") if measured else t("kv_cache.unmeasured_note"))
 
 
-def _table(view: View, scene: Scene) -> "pd.DataFrame":
+def _table(view: View, scene: Scene) -> pd.DataFrame:
     """One row a way of caching, as text: numbers per token and layer, bytes, ratio to MHA."""
     held = {way: scene.held_bytes(way, view.context) for way in scene.ways}
     rows = {
@@ -171,7 +169,7 @@ def _alt(view: View, scene: Scene) -> str:
     return t("kv_cache.alt", model=scene.preset.name, tokens=count(view.context), held=held)
 
 
-def data(view: View) -> "pd.DataFrame":
+def data(view: View) -> pd.DataFrame:
     """Every curve of both models, numbers as numbers.
 
     In codes, not in the reader's words: a download is made outside the session, with no settings.

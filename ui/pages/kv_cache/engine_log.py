@@ -3,10 +3,10 @@
 from functools import partial
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from kvcount import explain_report
-from kvcount.lazy import LazyModule
 from kvcount.logs.engine_log import parse
 from kvcount.models import named
 from kvcount.report import as_json
@@ -14,8 +14,6 @@ from kvcount.sources import Found, of_published
 from ui.parts import charts, files, prose
 from ui.words.numbers import amount, count, share, size
 from ui.words.text import parted, safe, t, translated
-
-pd = LazyModule("pandas")
 
 EXAMPLE = "GPU KV cache size: 715,072 tokens"
 ANSWERS = (  # notes that stand before the terms
@@ -101,7 +99,7 @@ def _bytes(value: float) -> str:
     return written.replace("-", "−")
 
 
-def _lines(rows: list[tuple[str, float]]) -> "pd.DataFrame":
+def _lines(rows: list[tuple[str, float]]) -> pd.DataFrame:
     """Return the lines with their numbers as they are."""
     return pd.DataFrame(rows, columns=["term", "bytes_per_token"])
 

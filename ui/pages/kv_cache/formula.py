@@ -3,10 +3,10 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from kvcount import Placing
-from kvcount.lazy import LazyModule
 from mla_engine import costs
 from mla_engine.costs import Formula
 from ui.engine import shared_cache
@@ -19,8 +19,6 @@ from ui.settings.page import Functions, Panel, Recipe
 from ui.words.numbers import amount, count, size, times, times_in_percent
 from ui.words.sources import cited
 from ui.words.text import bracketed, named, parted, t, translated
-
-pd = LazyModule("pandas")
 
 CONTROLS = "kv_context", "kv_layers", "kv_batch", "kv_type", "kv_unit", "kv_log"
 RIGHT = "right"  # code of what a layer keeps
@@ -93,7 +91,7 @@ def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
     }
 
 
-def _table(view: View, scene: Scene) -> "pd.DataFrame":
+def _table(view: View, scene: Scene) -> pd.DataFrame:
     rows = {
         f"${formula.written}$": (
             _numbers(scene, formula),
@@ -162,7 +160,7 @@ def _alt(scene: Scene) -> str:
     return t("kv_cache.alt_formula", model=scene.preset.name, held=said)
 
 
-def data(view: View) -> "pd.DataFrame":
+def data(view: View) -> pd.DataFrame:
     """Every formula's count and bytes for both models."""
     rows = [
         {

@@ -6,9 +6,9 @@ A token adds rows to a latent's layouts; what came after MLA keeps windows, entr
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import costs
 from mla_engine.closed_forms import Amount
 from mla_engine.figures import bars
@@ -20,8 +20,6 @@ from ui.parts.snippet import config
 from ui.settings.page import Functions, Panel, Recipe
 from ui.words.numbers import amount, count, prefixed_count, size, times
 from ui.words.text import bracketed, named, parted, t
-
-pd = LazyModule("pandas")
 
 CONTROLS = "kv_context", "kv_layers", "kv_batch", "kv_type", "kv_unit"
 KINDS = {  # of rows, in the order of the bars -> colour, by the kind of tensor, and pattern
@@ -122,7 +120,7 @@ def _short(layout: str) -> str:
     return t(f"kv_cache.layout_{layout}_short")
 
 
-def _table(view: View, scene: Scene) -> "pd.DataFrame":
+def _table(view: View, scene: Scene) -> pd.DataFrame:
     kept = _totals(scene)
     held = {layout: scene.bytes_of(numbers, view.context) for layout, numbers in kept.items()}
     held["latent"] = _held(scene, scene.rows(scene.latents, view.context))
@@ -251,7 +249,7 @@ def _bars_of_rows(view: View, scene: Scene, found: Caches, key: str) -> None:
     charts.show(figure, key, alt=alt, file=f"kv_cache_{scene.key}")
 
 
-def _table_of_rows(view: View, scene: Scene, found: Caches) -> "pd.DataFrame":
+def _table_of_rows(view: View, scene: Scene, found: Caches) -> pd.DataFrame:
     """One row a cache, as text: numbers of a layer, bytes of all layers, ratio to MLA."""
     held = {label: _held(scene, rows) for label, rows in found.items()}
     mla = held[scene.label("mla")]
@@ -294,7 +292,7 @@ def mla_compared(scene: Scene) -> list[str]:
     return [t("kv_cache.mla_beside", latent=latent, rope=rope)]
 
 
-def data(view: View) -> "pd.DataFrame":
+def data(view: View) -> pd.DataFrame:
     """Every kind of row of every layout and cache, numbers as numbers."""
     return pd.DataFrame([row for scene in view.scenes for row in _rows(view, scene)])
 

@@ -4,9 +4,9 @@ from contextlib import suppress
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine.costs import GPUS, Serving
 from ui.engine import shared_cache
 from ui.pages.kv_cache.common import (
@@ -25,8 +25,6 @@ from ui.settings.page import Functions, Panel, Recipe
 from ui.settings.sizes import MOST_TOKENS
 from ui.words.numbers import TIED, count
 from ui.words.text import t
-
-pd = LazyModule("pandas")
 
 CONTROLS = (
     "kv_gpu", "kv_ranks", "kv_attention", "kv_weights", "kv_context", "kv_batch", "kv_ways",
@@ -145,7 +143,7 @@ def _fit(scene: Scene, on: Serving, context: int) -> tuple[int, int]:
     return min(on.longest_context(scene.batch), most), on.largest_batch(context)
 
 
-def _table(view: View, scene: Scene) -> "pd.DataFrame":
+def _table(view: View, scene: Scene) -> pd.DataFrame:
     """One row a GPU, as text: what is free on each, the longest context, the largest batch.
 
     Nothing is said of what fits beside weights that are not known.
@@ -202,7 +200,7 @@ def _alt(view: View, scene: Scene, on: Serving) -> str:
     )
 
 
-def data(view: View) -> "pd.DataFrame":
+def data(view: View) -> pd.DataFrame:
     """Return what fits for both models on every GPU, in bytes, tokens and sequences."""
     rows = []
     for scene in view.scenes:

@@ -3,10 +3,10 @@
 from functools import partial
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from kvcount import MODELS, storage
-from kvcount.lazy import LazyModule
 from kvcount.logs.engine_log import MOST_LETTERS as MOST_OF_LOG
 from kvcount.report import BEFORE_WEIGHTS, LONGEST, Asked, as_json, figures
 from kvcount.sources import Found, of_published
@@ -21,8 +21,6 @@ from ui.settings.server import server
 from ui.sources import model
 from ui.words.numbers import count, digits
 from ui.words.text import safe, t
-
-pd = LazyModule("pandas")
 
 PASTED = "kv_config"
 MOST_LETTERS = 2 * MOST_OF_LOG  # past the limit of a log, so that it can be refused
@@ -133,7 +131,7 @@ def _line(view: View, told: dict[str, Any]) -> str:
     )
 
 
-def _kinds(view: View, told: dict[str, Any]) -> "pd.DataFrame":
+def _kinds(view: View, told: dict[str, Any]) -> pd.DataFrame:
     """A row a kind of layer, as text; windows and states only where some layer has them."""
     columns = {
         "kind": [_kind(one["kind"]) for one in told["kinds"]],
@@ -157,7 +155,7 @@ def _shown(view: View, n_bytes: float) -> str:
     return shown(view, n_bytes) if n_bytes else NONE
 
 
-def _gpus(view: View, told: dict[str, Any]) -> "pd.DataFrame":
+def _gpus(view: View, told: dict[str, Any]) -> pd.DataFrame:
     """A row a way of sharing the cache, as text."""
     ways = {way: one for way in WAYS if (one := told["gpus"].get(way))}
     known = _known(told)

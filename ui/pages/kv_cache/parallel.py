@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine.costs import Serving, cache_elements, kept, kept_parts
 from mla_engine.studies.split_latents import cached_on_each_gpu
 from ui.engine import shared_cache
@@ -19,8 +19,6 @@ from ui.parts import charts, prose
 from ui.settings.page import Functions, Panel, Recipe
 from ui.words.numbers import count, digits
 from ui.words.text import parted, sentences, t
-
-pd = LazyModule("pandas")
 
 CONTROLS = (
     "kv_ranks", "kv_sequences", "kv_context", "kv_ways", "kv_groups", "kv_type", "kv_unit",
@@ -192,7 +190,7 @@ def _curves(view: View, scene: Scene) -> dict[str, np.ndarray]:
     return {g.label: np.array([g.held(n) for n in ranks]) for g in _sharings(view, scene)}
 
 
-def _table(view: View, scene: Scene) -> "pd.DataFrame":
+def _table(view: View, scene: Scene) -> pd.DataFrame:
     ranks = view.ranks
     rows = {}
     for g in _sharings(view, scene):
@@ -225,7 +223,7 @@ def _alt(view: View, scene: Scene) -> str:
     return t("kv_cache.alt_parallel", model=scene.preset.name, ranks=view.ranks, held=held)
 
 
-def data(view: View) -> "pd.DataFrame":
+def data(view: View) -> pd.DataFrame:
     """Bytes on each GPU for every sharing and every number of GPUs."""
     rows = [
         {

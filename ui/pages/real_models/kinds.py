@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import costs, figures, mechanisms
 from ui.pages.real_models import atlas, layers
 from ui.pages.real_models.matrices import cached, matrices
@@ -18,8 +18,6 @@ from ui.sources import checkpoint
 from ui.words import numbers
 from ui.words.numbers import count, digits, share, size
 from ui.words.text import t
-
-pd = LazyModule("pandas")
 
 BITS_16 = 2  # bytes a number, as caches are told in 16 bits
 ROLES = {"content": "latent", "position": "rope", "shared": "score"}
@@ -111,7 +109,7 @@ class Kind:
         st.subheader(t("maps.parts_title"), anchor=False)
         maps.charts.parts(self.maps)
 
-    def by_head(self, columns: dict[str, object]) -> "pd.DataFrame":
+    def by_head(self, columns: dict[str, object]) -> pd.DataFrame:
         """Return a table with a row for each head, the layer and head first."""
         layer, head = t("real_models.layer"), t("real_models.head")
         of_heads = {layer: self.view.loaded.layer, head: range(self.view.config.n_heads)}

@@ -5,11 +5,11 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 import torch
 from torch import Tensor
 
-from kvcount.lazy import LazyModule
 from mla_engine import budget, figures
 from mla_engine.studies.logit_shares import LogitShares, logit_shares, table
 from ui.engine import queue, shared_cache
@@ -24,8 +24,6 @@ from ui.settings.parsers import Setting, flag
 from ui.sources import Checkpoint, checkpoint
 from ui.words.numbers import count, size
 from ui.words.text import t
-
-pd = LazyModule("pandas")
 
 SETTINGS = {"real_layers": Setting(False, flag)}  # whether all layers are compared
 
@@ -111,7 +109,7 @@ def _draw(found: Mapping[int, LogitShares]) -> None:
         st.dataframe(rows, hide_index=True)
 
 
-def numbers(layers: Mapping[int, LogitShares]) -> "pd.DataFrame":
+def numbers(layers: Mapping[int, LogitShares]) -> pd.DataFrame:
     """Return every layer and head, its columns in the reader's language."""
     rows = pd.DataFrame(table(layers))
     return rows.rename(columns={name: t(f"real_models.{name}") for name in rows.columns})

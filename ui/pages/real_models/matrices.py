@@ -4,9 +4,9 @@ from functools import partial
 from itertools import chain
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from kvcount.lazy import LazyModule
 from mla_engine import SYMBOLS, figures
 from mla_engine.figures import symbol_html
 from mla_engine.studies.spectra import Spectrum
@@ -18,8 +18,6 @@ from ui.settings.page import LATENT_LAYER
 from ui.settings.parsers import Setting, one_of
 from ui.words.numbers import count, digits
 from ui.words.text import t
-
-pd = LazyModule("pandas")
 
 TALL, LATENTS = 420, 400  # pixels high
 FEW = 10  # rows that need no scrolling
@@ -66,7 +64,7 @@ def _cached(view: View, code: str) -> None:
     of = "entry" if of_entries else "latent"
     alt = t(f"real_models.alt_{of}", name=code, tokens=count(len(rows)))
 
-    def table() -> "pd.DataFrame":
+    def table() -> pd.DataFrame:
         cells = pd.DataFrame(view.maps.run.tensors[code][0])
         cells.insert(0, "token", rows)
         return cells
@@ -91,7 +89,7 @@ def matrices(view: View) -> None:
         st.table(rows.map(_written).set_index(t("real_models.head")), height=height)
 
 
-def _spectra(name: str, values: np.ndarray, summary: "pd.DataFrame") -> None:
+def _spectra(name: str, values: np.ndarray, summary: pd.DataFrame) -> None:
     """Draw the singular values of one matrix in every head."""
     heads = [str(head) for head in range(len(values))]
     fig = partial(
@@ -105,13 +103,13 @@ def _spectra(name: str, values: np.ndarray, summary: "pd.DataFrame") -> None:
     )
     alt = t("real_models.alt_spectra", name=name, heads=count(len(heads)))
 
-    def table() -> "pd.DataFrame":
+    def table() -> pd.DataFrame:
         return pd.concat([summary, pd.DataFrame(values)], axis=1)
 
     charts.show(fig, "real:spectra", alt=alt, data=table, file=f"{name}.csv")
 
 
-def _summed_up(found: Spectrum) -> "pd.DataFrame":
+def _summed_up(found: Spectrum) -> pd.DataFrame:
     """Return a row for each head: what its singular values come to."""
     return pd.DataFrame(
         {
