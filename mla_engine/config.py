@@ -237,6 +237,8 @@ class AttentionConfig:
     has_entries: bool = False  # whether a query reads entries that pool tokens, beside a window
     chooses_keys: bool = False  # whether an indexer chooses among all keys
     has_blocks: bool = False  # whether it chooses them block by block
+    reads_all: bool = False  # whether a query reads every key before it, but for a window's end
+    has_state: bool = False  # whether a state is kept in the place of tokens
     sinks: bool = False  # whether a sink takes a part of each row of the attention
     can_slide: bool = False  # whether its query may see a sliding window alone
 

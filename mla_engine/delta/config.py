@@ -33,6 +33,7 @@ class DeltaConfig(AttentionConfig):
     decay_floor: float | None = None
     norm_eps: float = 1e-5
     rope: ClassVar[None] = None
+    has_state: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.d_value is None:

@@ -34,6 +34,7 @@ class GroupedConfig(KeysInFull):
     sliding_window: int | None = None
     d_rotated: int | None = None
     sinks: bool = False
+    reads_all = True
     can_slide = True
 
     def __post_init__(self) -> None:

@@ -31,6 +31,7 @@ class IndexedConfig(LatentConfig):
     index_pairing: str = "half"
     index_shared: bool = False
     chooses_keys = True
+    reads_all = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

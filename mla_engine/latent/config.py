@@ -43,6 +43,7 @@ class LatentConfig(KeysInFull):
     position_limit: int | None = None
     output_gate: str | None = None
     has_latent = True
+    reads_all = True
 
     def __post_init__(self) -> None:
         if self.d_value is None:

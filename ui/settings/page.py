@@ -10,7 +10,6 @@ from mla_engine.config import AttentionConfig
 from ui.settings.parsers import PANELS, Setting
 from ui.settings.shared import SHARED
 
-LATENT_LAYER = "latent"  # the key of the mechanism whose layers Real models shows most of
 HOME = "overview"
 DIGITS = 18  # of a number that a browser may name
 GROUPS = "understand", "explore", "size", "check"  # of the navigation, in lecture order
@@ -101,7 +100,7 @@ def any_layer(_config: AttentionConfig) -> bool:
 
 def mla_layer(config: AttentionConfig) -> bool:
     """Take those with a latent, every one of which is read."""
-    return config.has_latent and not config.chooses_keys
+    return config.has_latent and config.reads_all
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,7 +51,7 @@ def ways(view: View, layer: int, head: int, key: int) -> list[Way]:
         _way(view, "attention_maps", run | cell, "maps"),
         _way(view, "attention_maps", run | cell | kept, "latents" if config.has_latent else "keys"),
         _way(view, "absorption", run | {"ab_head": head}, "absorbed")
-        if config.has_latent and not config.chooses_keys
+        if config.has_latent and config.reads_all
         else _way(view, "decode", run, "decoded"),
         last,
     ]

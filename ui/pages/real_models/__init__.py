@@ -17,14 +17,12 @@ from ui.settings.page import Functions, Page, Recipe, any_layer, joined
 from ui.sources.layers import form_of
 from ui.words.text import listed, t
 
-KINDS = {"grouped": Grouped, "latent": Latent, "pooled": Pooled, "delta": Delta}
+KINDS = {"grouped": Grouped, "sink": Sinks, "latent": Latent, "pooled": Pooled, "delta": Delta}
 
 
 def kind_of(view: View) -> Kind:
     """Return the kind of a layer; of mechanisms without one of their own only the maps."""
-    if view.mechanism == "grouped" and view.config.sinks:
-        return Sinks(view)
-    return KINDS.get(view.mechanism, Kind)(view)
+    return KINDS.get(view.kind, Kind)(view)
 
 
 def families() -> str:
@@ -36,16 +34,14 @@ def ran(view: View) -> Functions:
     """Return what read the layer and its input, made its maps, and measured its heads."""
     form = form_of(view.config, view.maps.run.form)
     of_maps = tuple(filter(None, (form.columns if view.config.sinks else None, form.read)))
-    measured = (MEASURES[view.mechanism],) if view.measured else ()
+    measured = (MEASURES[view.kind],) if view.measured else ()
     of_matrices = (spectra,) if view.spectra else ()
     return (load_attention, hidden_states, *of_maps, *measured, *of_matrices)
 
 
 def recipe(view: View) -> Recipe:
     """Return the template and the values that make the numbers of the page's title."""
-    template = view.mechanism if view.mechanism in KINDS else "plain"
-    if template == "grouped" and view.config.sinks:
-        template = "sink"
+    template = view.kind
     if template == "plain" and view.topk:
         template = "choosing"
     if template == "pooled" and not view.maps.run.entries:

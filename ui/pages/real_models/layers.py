@@ -19,7 +19,7 @@ from ui.parts import charts, prose
 from ui.parts.charts import map_words
 from ui.parts.pieces import Reach, blocks, reach, with_bar
 from ui.settings import state
-from ui.settings.page import LATENT_LAYER
+from ui.settings.page import mla_layer, those
 from ui.settings.parsers import Setting, flag
 from ui.sources import Checkpoint, checkpoint
 from ui.words.numbers import count, size
@@ -33,7 +33,7 @@ def section(view: View) -> None:
     if checkpoint.plan(view.loaded).n_layers < 2:
         return
     st.subheader(t("real_models.layers_title"), anchor=False)
-    if set(checkpoint.plan(view.loaded).mechanisms) != {LATENT_LAYER}:  # as a hybrid's
+    if not {*checkpoint.plan(view.loaded).mechanisms} <= {*those(mla_layer)}:  # as a hybrid's
         prose.note(t("real_models.layers_mixed"))
         return
     first, limit = replace(view.loaded, layer=0, activations=""), budget.limit_bytes()

@@ -14,14 +14,13 @@ from ui.pages.real_models.view import View
 from ui.parts import charts, prose
 from ui.parts.charts import map_words
 from ui.parts.control import control
-from ui.settings.page import LATENT_LAYER
 from ui.settings.parsers import Setting, one_of
 from ui.words.numbers import count, digits
 from ui.words.text import t
 
 TALL, LATENTS = 420, 400  # pixels high
 FEW = 10  # rows that need no scrolling
-MATRICES = {  # by the mechanism of a layer
+MATRICES = {  # by the kind of a layer
     "latent": ("W_QK", "W_UK", "W_UV"),
     "pooled": ("W_UQ", "W_DO", "W_VO"),
     "delta": ("W_Q", "W_K", "W_V", "W_O", "W_A"),
@@ -76,9 +75,9 @@ def matrices(view: View) -> None:
     """Draw how many directions each head uses, of a matrix of the reader's choice."""
     st.subheader(t("real_models.matrices_title"), anchor=False)
     prose.say(t("real_models.matrices_look"))
-    if view.mechanism != LATENT_LAYER:
-        prose.say(t(f"real_models.matrices_{view.mechanism}"))
-    control("real_matrix", shown=view.matrix, options=MATRICES[view.mechanism])
+    if view.kind != "latent":
+        prose.say(t(f"real_models.matrices_{view.kind}"))
+    control("real_matrix", shown=view.matrix, options=MATRICES[view.kind])
     found = view.spectra[view.matrix]
     rows = _summed_up(found)
     picture, summary = st.columns([3, 2], gap="medium")

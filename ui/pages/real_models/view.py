@@ -9,7 +9,6 @@ import streamlit as st
 import torch
 from torch import Tensor
 
-from mla_engine import mechanisms
 from mla_engine.config import AttentionConfig
 from mla_engine.delta.reading import Memory, memory
 from mla_engine.grouped.reading import SinkShares, sink_shares
@@ -22,7 +21,7 @@ from ui.parts.maps import view as maps_of
 from ui.parts.maps.view import Maps
 from ui.parts.pieces import blocks, with_bar
 from ui.settings import state
-from ui.settings.page import LATENT_LAYER, Note
+from ui.settings.page import Note, mla_layer
 from ui.settings.visit import visit
 from ui.sources import Checkpoint, checkpoint, layers
 from ui.sources.model import present
@@ -31,12 +30,25 @@ from ui.words.text import t
 MAPS = "attention_maps"  # the page whose settings of a head and a cell hold here too
 Measured = LogitShares | Given | SinkShares | Memory
 Block = tuple[Measured, dict[str, Spectrum]]
-MEASURES: Mapping[str, Callable[..., Measured]] = {  # of a trace, by the mechanism of its layer
-    LATENT_LAYER: logit_shares,
+MEASURES: Mapping[str, Callable[..., Measured]] = {  # of a trace, by the kind of its layer
+    "latent": logit_shares,
     "pooled": given,
-    "grouped": sink_shares,
+    "sink": sink_shares,
     "delta": memory,
 }
+
+
+def kind_of(config: AttentionConfig) -> str:
+    """Return the kind of a layer by what it has; "plain" where only its maps are shown."""
+    if mla_layer(config):
+        return "latent"
+    if config.has_entries:
+        return "pooled"
+    if config.has_state:
+        return "delta"
+    if config.has_latent or not config.in_full:
+        return "plain"
+    return "sink" if config.sinks else "grouped"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +78,9 @@ class View:
         return self.maps.run.config
 
     @property
-    def mechanism(self) -> str:
-        """The key of its mechanism."""
-        return mechanisms.of(self.config).key
+    def kind(self) -> str:
+        """The kind of the layer, by what it has."""
+        return kind_of(self.config)
 
     @property
     def of_places(self) -> bool:
@@ -122,10 +134,8 @@ def view() -> View | None:
 
 def _can_measure(config: AttentionConfig, tokens: int) -> bool:
     """Tell whether all heads of a layer are measured: of MLA parts of keys, elsewhere sinks."""
-    key = mechanisms.of(config).key
-    if key == "grouped":
-        return config.sinks
-    return key in MEASURES and (tokens > 1 or key != LATENT_LAYER)
+    kind = kind_of(config)
+    return kind in MEASURES and (tokens > 1 or kind != "latent")
 
 
 def _pieces(
@@ -146,10 +156,10 @@ def _block(
     Raises:
         ValueError, MemoryBudgetError: in the engine's words.
     """
-    key = mechanisms.of(config).key
+    kind = kind_of(config)
     with queue.turn(), torch.inference_mode():
         layer, h = _weights(config, loaded, heads), loaded.hidden(words, config.d_model)
-        return MEASURES[key](layer(h)), {} if key == "grouped" else spectra(layer)
+        return MEASURES[kind](layer(h)), {} if kind == "sink" else spectra(layer)
 
 
 def _weights(config: AttentionConfig, loaded: Checkpoint, heads: tuple[int, ...]) -> AttentionLayer:

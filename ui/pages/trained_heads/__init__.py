@@ -73,7 +73,7 @@ PAGE = Page(
     settings={name: replace(one, another_model=True) for name, one in OWN.items()},
     sizes=False,
     opens=partial(examples.opens, real.EXAMPLES),
-    mechanisms=those(lambda kind: kind.in_full and not kind.chooses_keys),
+    mechanisms=those(lambda kind: kind.reads_all),
     checkpoints=any_layer,
     every_kind=True,
     lecture=("th_head", "th_step", "layer", "map_head"),

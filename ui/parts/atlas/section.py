@@ -7,13 +7,14 @@ from types import SimpleNamespace
 
 import streamlit as st
 
-from mla_engine import budget, mechanisms
+from mla_engine import budget
 from mla_engine.checkpoints import Plan
 from ui.parts import prose
 from ui.parts.atlas.found import Found, joined, parts
 from ui.parts.atlas.picture import NAME, open_head
 from ui.parts.pieces import reach, with_bar
 from ui.settings import state
+from ui.settings.page import those
 from ui.sources import Checkpoint, checkpoint, whole
 from ui.words.numbers import count, size
 from ui.words.text import t
@@ -57,8 +58,8 @@ def all_heads(loaded: Checkpoint, s: SimpleNamespace) -> Found | None:
 
 def _are_alike(plan: Plan) -> bool:
     """Tell whether all layers are of one mechanism, whose heads look at every token before."""
-    kinds = [mechanisms.named(key).config_type for key in set(plan.mechanisms)]
-    return len(kinds) == 1 and kinds[0].in_full and not kinds[0].chooses_keys
+    of_layers = set(plan.mechanisms)  # "" of what is not modelled
+    return len(of_layers) == 1 and of_layers <= {*those(lambda kind: kind.reads_all)}
 
 
 def drawn(loaded: Checkpoint) -> Found:
