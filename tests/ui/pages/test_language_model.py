@@ -82,6 +82,12 @@ def test_the_bars_are_the_softmax_of_another_forward(opened, code, temperature):
     best = np.argsort(-wanted)[:8]
     assert list(bars.layout["yaxis"]["ticktext"]) == [WORDS[place] for place in best]
     np.testing.assert_allclose(bars.values(0, "x") / 100, wanted[best], rtol=1e-4)
+    (above,) = (one.proto.body for one in at.get("html") if '<dl class="next">' in one.proto.body)
+    assert html.unescape(" ".join(re.findall("<dt>(.*?)</dt>", above))).split() == [
+        WORDS[place] for place in best[:3]
+    ]
+    widths = [float(width) for width in re.findall(r"width: ([\d.]+)%", above)]
+    np.testing.assert_allclose(widths, 100 * wanted[best[:3]], atol=1e-3)
     number, said = lead(at)
     assert float(number.removesuffix(" %")) == pytest.approx(100 * wanted.max(), rel=5e-3)
     assert f"“{WORDS[best[0]]}”" in html.unescape(said)

@@ -1,5 +1,6 @@
 """The bars of the page: the next word's probabilities, and the caches of all variants."""
 
+import html
 from collections.abc import Iterable, Sequence
 from functools import partial
 
@@ -16,6 +17,7 @@ from ui.settings.parsers import MOST_WORDS
 from ui.words.numbers import count, share
 from ui.words.text import listed, safe, t
 
+FEW = 3  # next words that stand beside the text
 QUOTED = 8  # words of the text in the statement
 LETTERS = 16  # of a word at its bar
 ROW, LINE = 30, 18  # pixels: of a name, and of each further row of it
@@ -54,6 +56,17 @@ def model(view: View) -> None:
     with st.container(key="lm_model_picture"):
         st.html(picture.drawn(view))
     charts.download(partial(picture.table, view), "language_model_path.csv")
+
+
+def likeliest(view: View | Real) -> None:
+    """Draw the few likeliest next words beside the text: `next_word` has more, with its data."""
+    rows = (
+        f"<dt>{html.escape(word)}</dt>"
+        f'<dd><i style="width: {100 * probability:.3f}%"></i>{share(probability)}</dd>'
+        for word, probability in view.likeliest[:FEW]
+    )
+    title = html.escape(t("language_model.next"))
+    st.html(f'<p class="next">{title}</p><dl class="next">{"".join(rows)}</dl>')
 
 
 def next_word(view: View | Real) -> None:

@@ -28,20 +28,20 @@ def scene() -> View | None:
     with text:
         controls.text()
         controls.writing(shown)
-    with choices:
-        reader.choice()
         controls.model()
+    with choices:
+        bars.likeliest(shown)
+        reader.choice()
         controls.path(shown)
     prose.note(sentences(bars.notes(shown)))
     bars.model(shown)
     with st.expander(t("common.how_to_read")):
         prose.say(t("language_model.reading"))
-    drawing, chances, caches = st.columns([2, 4, 4], gap="large")
-    with drawing:
-        controls.drawing()
+    chances, caches = st.columns(2, gap="large")
     with chances:
         st.subheader(t("language_model.next"), anchor=False)
         bars.next_word(shown)
+        controls.drawing()
     with caches:
         st.subheader(t("language_model.cache_title"), anchor=False)
         bars.caches(shown)

@@ -33,11 +33,15 @@ def scene() -> View | None:
         reader.text(EXAMPLES, then=controls.at_the_end)
         if shown:
             reader.spelling(shown.words)
-            controls.write(shown, text=shown.written())
+            button, path = st.columns(2, vertical_alignment="bottom")
+            with button:
+                controls.write(shown, text=shown.written())
+            with path:
+                controls.path(shown)
     with choices:
-        reader.choice()
         if shown:
-            controls.path(shown)
+            bars.likeliest(shown)
+        reader.choice()
     if shown:
         _drawn(shown)
     return shown
@@ -62,13 +66,12 @@ def _drawn(shown: View) -> None:
         controls.layer(shown.model.config.n_layers)
         charts.heads(shown)
         charts.onward(shown)
-    drawing, chances, caches = st.columns([2, 4, 4], gap="large")
-    with drawing:
-        controls.drawing()
-        controls.more()
+    chances, caches = st.columns(2, gap="large")
     with chances:
         st.subheader(t("language_model.next"), anchor=False)
         bars.next_word(shown)
+        controls.drawing()
+        controls.more()
     with caches:
         st.subheader(t("language_model.cache_title"), anchor=False)
         charts.caches(shown)
