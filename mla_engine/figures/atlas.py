@@ -75,23 +75,24 @@ def head_atlas(
         tiles: in the order in which they stand.
         tokens: of the text.
         columns: tiles in a row.
-        names: the legend, a name for each hue; the first one is of heads without a name.
+        names: the legend, a name for each hue; the first one is of heads without a name. Without
+            names there is none.
         axes: titles of columns and rows, which are then numbered.
         chosen: the tile to frame.
         words: what the figure says, in the reader's language.
     """
-    rows = ceil(len(tiles) / columns)
+    rows, above = ceil(len(tiles) / columns), LEGEND_PIXELS * bool(names)
     pooled = ceil(tokens / maps.shape[1])
     notes = [_note(words, pooled, AXIS_PIXELS * bool(axes))] if pooled > 1 else []
     return figure(
         [_image(maps, tiles, (rows, columns)), _cover(tiles, rows, columns), *_keys(names)],
-        height=rows * ROW_PIXELS + AXIS_PIXELS * bool(axes) + LEGEND_PIXELS + NOTE_PIXELS,
+        height=rows * ROW_PIXELS + AXIS_PIXELS * bool(axes) + above + NOTE_PIXELS,
         x=_axis(columns, axes and axes[0]) | {"range": [-0.05, columns]},
         y=_axis(rows, axes and axes[1]) | {"range": [rows, -0.05]},
         shapes=[] if chosen is None else _frame(*divmod(chosen, columns)),
         annotations=notes,
         hovermode="closest",
-        **_legend(),
+        **_legend(shown=bool(names)),
     )
 
 
@@ -180,9 +181,9 @@ def _keys(names: Sequence[str]) -> list[dict]:
     ]
 
 
-def _legend() -> dict:
+def _legend(*, shown: bool) -> dict:
     """Return the legend above, whose entries hide nothing when they are clicked."""
-    made = legend_above(shown=True, height=LEGEND_PIXELS)
+    made = legend_above(shown=shown, height=LEGEND_PIXELS)
     made["legend"] |= {"itemclick": False, "itemdoubleclick": False}
     return made
 

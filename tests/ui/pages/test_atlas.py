@@ -61,12 +61,12 @@ def look_back(model: LlamaForCausalLM, head: int) -> None:
     key[0, :half, 0], key[0, half:, 0] = 2 * angles.cos(), 2 * angles.sin()
 
 
-def changed(click, cell: dict) -> dict:
+def changed(click, cell: dict, name: str = atlas.NAME) -> dict:
     """The settings that a click changes."""
     found = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ui.settings.state.change", lambda **to: found.update(to))
-        click({"chart": atlas.NAME, **cell})
+        click({"chart": name, **cell})
     return found
 
 
@@ -178,6 +178,25 @@ def test_in_order_of_layers_a_click_opens_what_stands_there(opened, own_model):
     found = changed(app.session_state["visit"].on_cell, {"x": 11.5, "y": 3.5})
     assert (found["layer"], found["map_head"]) == (11, 3)
     assert not changed(app.session_state["visit"].on_cell, {"x": -0.5, "y": 3.5})
+
+
+def test_on_a_phone_each_layer_is_a_row_of_its_heads(opened, own_model):
+    app = opened(REAL, text=TEXT, layer="11", map_head="3")
+    wide, narrow = (clicked(app, name) for name in (atlas.NAME, atlas.NARROW))
+    grids = []
+    for chart in (wide, narrow):
+        image, codes = chart.traces[0], chart.values(0, "z")
+        high, across = (round(1 / image[step]) for step in ("dy", "dx"))
+        grids.append(codes.reshape(len(codes) // high, high, -1, across).transpose(0, 2, 1, 3))
+    assert grids[1].shape[:2] == (LAYERS, OF_LAYER)
+    np.testing.assert_array_equal(grids[1], grids[0].swapaxes(0, 1))
+    assert (narrow.axis("x"), narrow.axis("y")) == (wide.axis("y"), wide.axis("x"))
+    frame = narrow.layout["shapes"][0]
+    assert (frame["x0"] + frame["x1"]) / 2 == pytest.approx(3.5, abs=0.1)
+    click = app.session_state["visit"].on_cell
+    found = changed(click, {"x": 3.5, "y": 11.5}, atlas.NARROW)
+    assert (found["layer"], found["map_head"]) == (11, 3)
+    assert not changed(click, {"x": 8.5, "y": 3.5}, atlas.NARROW)
 
 
 def test_the_chosen_head_is_framed_and_drawn_large(opened, own_model):

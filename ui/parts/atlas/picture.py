@@ -20,7 +20,7 @@ from ui.settings.parsers import Setting, one_of
 from ui.words.numbers import count, head_name, share
 from ui.words.text import listed, t
 
-NAME = "atlas"  # under which clicks are told
+NAME, NARROW = "atlas", "atlas_phone"  # under which clicks are told
 ALL = "auto"  # heads of every kind
 PRINTED = 5  # heads that are named in a sentence
 Head = tuple[int, int]  # layer and number
@@ -50,43 +50,65 @@ def draw(found: Found, chosen: Head, s: SimpleNamespace) -> None:
         s: the settings of Real models, as a page hands them in, by their short names.
     """
     kind = _shown(found, s.kind)
-    order, (layers, heads) = _order(found, kind, s.order), found.shape
-    place = {
-        (layer, head): layer * heads + head for layer in range(layers) for head in range(heads)
-    }
-    fig = partial(
-        figures.head_atlas,
-        found.maps.reshape(-1, *found.maps.shape[2:]),
-        [figures.Tile(place[one], _hue(found, kind, one), _hover(found, one)) for one in order],
-        tokens=found.tokens,
-        columns=layers,
-        names=_legend(found, kind),
-        axes=(t("atlas.layer"), t("atlas.head")) if s.order == "layers" else None,
-        chosen=order.index(chosen) if chosen in order else None,
-        words=map_words(),
-    )
-    alt = t("atlas.alt", heads=count(layers * heads), named=_legend_text(found))
+    alt = t("atlas.alt", heads=count(found.shape[0] * found.shape[1]), named=_legend_text(found))
     rows = partial(_rows, found)
     with st.container(key="atlas_names"):  # on a phone, whose window has no room for the legend's
         st.html(_names(found, kind))
-    with st.container(key="atlas"):  # which a phone moves sideways
-        charts.show(fig, f"chart:{NAME}", alt=alt, data=rows, file="all_heads.csv", clicks=NAME)
+    with st.container(key="atlas"):
+        drawing = _drawing(found, kind, chosen, s.order)
+        charts.show(drawing, f"chart:{NAME}", alt=alt, clicks=NAME)
+    with st.container(key="atlas_phone"):  # in place of it, as narrow as a phone
+        drawing = _drawing(found, kind, chosen, s.order, narrow=True)
+        charts.show(drawing, f"chart:{NARROW}", alt=alt, clicks=NARROW)
+    charts.download(rows, "all_heads.csv", f"chart:{NAME}")
     prose.say(_said(found, kind))
     with st.container(horizontal=True, gap="medium"):
         control("real_kind", options=[ALL, *found.here.kinds], shown=kind)
         control("real_order")
 
 
-def open_head(found: Found, s: SimpleNamespace, cell: Mapping[str, float]) -> None:
+def _drawing(
+    found: Found, kind: str, chosen: Head, order: str, *, narrow: bool = False
+) -> charts.Drawing:
+    """Return the picture: of a layer a column, or as narrow as a phone a row."""
+    shown, n_heads = _order(found, kind, order, narrow=narrow), found.shape[1]
+    axes = t("atlas.layer"), t("atlas.head")
+    return partial(
+        figures.head_atlas,
+        found.maps.reshape(-1, *found.maps.shape[2:]),
+        [
+            figures.Tile(layer * n_heads + head, _hue(found, kind, (layer, head)),
+                         _hover(found, (layer, head)))
+            for layer, head in shown
+        ],
+        tokens=found.tokens,
+        columns=_columns(found, narrow=narrow),
+        names=() if narrow else _legend(found, kind),
+        axes=(axes[::-1] if narrow else axes) if order == "layers" else None,
+        chosen=shown.index(chosen) if chosen in shown else None,
+        words=map_words(),
+    )  # fmt: skip
+
+
+def _columns(found: Found, *, narrow: bool) -> int:
+    """Return how many maps stand in a row."""
+    return found.shape[1 if narrow else 0]
+
+
+def open_head(
+    found: Found, s: SimpleNamespace, cell: Mapping[str, float], *, narrow: bool = False
+) -> None:
     """Open the head whose map was clicked, at its strongest look; pages share all of that.
 
     Args:
         found: what the picture was drawn of.
         s: the settings that it was drawn with, by their short names.
         cell: the place of the click.
+        narrow: whether that was on a phone's picture.
     """
-    heads = _order(found, _shown(found, s.kind), s.order)
-    tile = figures.tile_under(cell["x"], cell["y"], found.shape[0], len(heads))
+    heads = _order(found, _shown(found, s.kind), s.order, narrow=narrow)
+    columns = _columns(found, narrow=narrow)
+    tile = figures.tile_under(cell["x"], cell["y"], columns, len(heads))
     if tile is not None:
         layer, head = heads[tile]
         query, key = map(int, found.cells[layer, head])
@@ -98,15 +120,15 @@ def _shown(found: Found, kind: str) -> str:
     return kind if kind in found.here.kinds else ALL
 
 
-def _order(found: Found, kind: str, order: str) -> list[Head]:
-    """Return all heads, row by row: of a layer a column, or the highest score first.
+def _order(found: Found, kind: str, order: str, *, narrow: bool = False) -> list[Head]:
+    """Return all heads, row by row: of a layer a column or a row, or the highest score first.
 
     Of all kinds those come first that have a name, kind after kind.
     """
     layers, heads = found.shape
-    if order == "layers":
-        return [(layer, head) for head in range(heads) for layer in range(layers)]
     every = [(layer, head) for layer in range(layers) for head in range(heads)]
+    if order == "layers":
+        return every if narrow else sorted(every, key=lambda one: one[::-1])
     if kind != ALL:
         table = found.table(kind)
         return sorted(every, key=lambda one: -table[one])

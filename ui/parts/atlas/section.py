@@ -11,7 +11,7 @@ from mla_engine import budget
 from mla_engine.checkpoints import Plan
 from ui.parts import prose
 from ui.parts.atlas.found import Found, joined, parts
-from ui.parts.atlas.picture import NAME, open_head
+from ui.parts.atlas.picture import NAME, NARROW, open_head
 from ui.parts.pieces import reach, with_bar
 from ui.settings import state
 from ui.settings.page import those
@@ -71,4 +71,7 @@ def drawn(loaded: Checkpoint) -> Found:
 
 def clicks(loaded: Checkpoint, s: SimpleNamespace) -> dict[str, Callable[[dict], None]]:
     """Return what takes a click on the picture as it is drawn with these settings."""
-    return {NAME: lambda cell: open_head(drawn(loaded), s, cell)}
+    return {
+        name: lambda cell, narrow=name == NARROW: open_head(drawn(loaded), s, cell, narrow=narrow)
+        for name in (NAME, NARROW)
+    }
