@@ -40,8 +40,8 @@ def flops(c, form, heads, queries, made, keys, *, over=None, expanded):
         total += expanded * h * latent * (k + v) + h * t * over * (k + r + v)
     else:
         total += t * h * k * latent + h * t * over * (latent + r + latent) + t * h * latent * v
-    if hasattr(c, "index_topk") and not c.index_shared:
-        j, x, pooled = c.n_index_heads, c.d_index, hasattr(c, "pooling")
+    if c.chooses_keys and not c.index_shared:
+        j, x, pooled = c.n_index_heads, c.d_index, c.has_blocks
         entries = keys // c.pooling if pooled else keys
         total += t * j * x * source + t * j * d + (2 if pooled else 1) * made * x * d
         total += j * t * entries * x + t * entries * j
@@ -51,4 +51,4 @@ def flops(c, form, heads, queries, made, keys, *, over=None, expanded):
 def choice_for(config, queries, keys):
     """Return what is handed to a layer that shares a choice: here every key."""
     every = {"chosen": torch.ones(BATCH, queries, keys, dtype=torch.bool)}
-    return every if config.index_shared else {}
+    return every if config.chooses_keys and config.index_shared else {}

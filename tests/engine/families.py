@@ -126,7 +126,7 @@ def config_of(kind, c, attention="eager", **more):
         "kv_lora_rank": c.d_latent_kv, "qk_nope_head_dim": c.d_head, "qk_rope_head_dim": c.d_rope,
         "v_head_dim": c.d_value, "attention_bias": c.bias,
     }  # fmt: skip
-    if hasattr(c, "index_topk"):
+    if c.chooses_keys:
         sizes |= {"num_hidden_layers": 2, "index_n_heads": c.n_index_heads}
         sizes |= {"index_head_dim": c.d_index, "index_topk": c.index_topk}
     config = kind(**(sizes | more))

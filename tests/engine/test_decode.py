@@ -64,7 +64,8 @@ def seen(way, name, letter, first, last):
     if letter == "i":
         before, now = (n // way.config.pooling for n in (first, last))
         return slice(before if new else 0, now)
-    window = getattr(way.config, "window", last)
+    drops = way.config.pooling is not None and not way.config.has_blocks
+    window = way.config.window if drops else last
     return slice(first if new else max(0, first - window + 1), last)
 
 
@@ -79,7 +80,7 @@ def assert_rows_of(way, trace, whole, first, last):
             rows = slice(None)
             if letter == "t":
                 rows = slice(first, last)
-            elif letter == "s" or (letter == "i" and hasattr(way.config, "pooling")):
+            elif letter == "s" or (letter == "i" and way.config.pooling is not None):
                 rows = seen(way, name, letter, first, last)
             wanted = wanted[(slice(None),) * axis + (rows,)]
         close(getattr(trace, name), wanted, name)

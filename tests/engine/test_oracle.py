@@ -160,9 +160,9 @@ OF_ROTATION = {"q_R_pre", "q_R", "k_R_pre", "k_R", "scores_R"}
 
 def promised(trace, expected, config):
     """The fields of a trace that the oracle has and the configuration calls for, in order."""
-    absent = set() if getattr(config, "d_rope", None) else OF_ROTATION
-    absent = absent | (set() if getattr(config, "d_latent_q", None) else {"c_Q_pre", "c_Q"})
-    absent = absent | (set() if getattr(config, "pooling", True) else {"scores_E", "attention_E"})
+    absent = set() if config.d_rope else OF_ROTATION
+    absent = absent | (set() if config.d_latent_q else {"c_Q_pre", "c_Q"})
+    absent = absent | ({"scores_E", "attention_E"} if config.pooling == 0 else set())
     return [f.name for f in fields(trace) if f.name in expected and f.name not in absent]
 
 
@@ -185,7 +185,7 @@ def check(config, form, batch, tokens, start):
         chosen = expected["chosen"][:, None] if "chosen" in expected else seen
         wanted = np.where(chosen, total, -np.inf)
         np.testing.assert_allclose(trace.scores.numpy(), wanted, rtol=1e-12, atol=1e-12)
-    if hasattr(trace, "mask") and not hasattr(config, "window"):
+    if hasattr(trace, "mask") and config.window is None:
         np.testing.assert_array_equal(trace.mask.numpy(), seen)
     if "states" in expected:
         states = torch.stack([layer.states(trace, i) for i in range(config.n_heads)], dim=2)

@@ -26,7 +26,7 @@ def subclasses(kind: type) -> list[type]:
     return [kind, *(deeper for one in kind.__subclasses__() for deeper in subclasses(one))]
 
 
-OF_PAGES = "engine/device", "engine/queue", "engine/work", "classroom/store"
+OF_PAGES = "engine/device", "engine/queue", "sources/work", "classroom/store"
 for file in (*{*ENGINE} - IN_TRITON, *(ROOT / "ui" / f"{name}.py" for name in OF_PAGES)):
     import_module(named(file))  # so that every subclass of RefusedError is known
 REFUSALS = {kind.__name__: kind.section for kind in subclasses(RefusedError)}

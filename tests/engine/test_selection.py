@@ -58,7 +58,7 @@ def kv_heads_of(config, heads):
 def part_of(value, name, config, heads, rows):
     """A field of the full run, or a weight of the whole layer, for these heads and rows."""
     kept = {"t": rows, "h": heads}
-    kept |= {"g": kv_heads_of(config, heads)} if hasattr(config, "n_kv_heads") else {}
+    kept |= {"g": kv_heads_of(config, heads)} if config.n_kv_heads else {}
     for axis, letter in enumerate(SYMBOLS[name].axes.split()):
         if letter in kept and name != "h":
             value = value[(slice(None),) * axis + (kept[letter],)]
