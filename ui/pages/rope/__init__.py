@@ -1,15 +1,18 @@
 """RoPE: what turns, why nothing merges across it, and what a wrong convention does to a map.
 
-Each topic of the page is a file: its settings, numbers, sentences, pictures, question and code.
+Each topic is a panel, in a file of its own; of them one is shown.
 """
 
+import streamlit as st
+
 from ui.pages.rope import merged, reading, turning, yarn
-from ui.pages.rope.head import SETTINGS, Topic, nearest
+from ui.pages.rope.head import SETTINGS, Topic, nearest, panel
 from ui.parts import stops
 from ui.settings import state
 from ui.settings.page import Page, Stops, joined, mla_layer, those
 from ui.settings.parsers import Setting, one_of
 from ui.settings.visit import visit
+from ui.words.text import t
 
 TOPICS: dict[str, type[Topic]] = {
     "turning": turning.TurningTopic,
@@ -38,6 +41,8 @@ PAGE = Page(
     lecture=("rope_topic", "rope_pair", "rope_distance"),
     stops=stops_here,
     mend=nearest,
+    view=lambda: shown(),
+    panels=tuple(panel(name, kind) for name, kind in TOPICS.items()),
     code=lambda topic: topic.code(),
     snippet=lambda topic: topic.snippet(),
 )
@@ -48,6 +53,14 @@ def chosen() -> type[Topic]:
     return TOPICS[state.settings()["rope_topic"]]
 
 
-def listen() -> None:
-    """Let a click choose two positions."""
+def shown() -> Topic:
+    """Return the topic that is chosen with its numbers; a click chooses two positions.
+
+    Raises:
+        ValueError: sizes that no layer can have, or no rotary part.
+    """
     visit().on_cell = turning.clicked
+    with st.spinner(t("rope.running")):
+        topic = chosen()()
+        _ = topic.found  # computed now, so that a refusal is told here
+    return topic

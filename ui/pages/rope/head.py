@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
+import streamlit as st
 from torch import Tensor
 
 from mla_engine import LatentConfig, MultiHeadLatentAttention, RopeConfig
@@ -13,7 +14,7 @@ from ui.parts.motion import Dial
 from ui.parts.questions import Question
 from ui.parts.snippet import made
 from ui.settings import state
-from ui.settings.page import Functions, Note, Recipe
+from ui.settings.page import Functions, Note, Panel, Recipe
 from ui.settings.parsers import Setting, whole
 from ui.sources import Source, layers, work
 from ui.sources.model import Model, present
@@ -80,6 +81,7 @@ class Topic(ABC):
     """
 
     formulas: tuple[str, ...]
+    settings: tuple[str, ...] = ()  # that it reads, beside the head
 
     def __init__(self) -> None:
         self.chosen, self.model = state.chosen("rope"), present()
@@ -145,6 +147,36 @@ def _head(model: Model, chosen: SimpleNamespace) -> Head:
         config = replace(config, rope=RopeConfig())
     start = chosen.start if chosen.topic == "pairing" else 0
     return Head(config, config.rope, model.source_of(config), chosen.head, model.words, start)
+
+
+def _draw(topic: Topic) -> None:
+    """Draw a topic's pictures beside its controls; below them its formulas, and what they mean."""
+    picture, beside = st.columns([5, 1], gap="medium")
+    with beside:
+        topic.controls()
+    with picture:
+        topic.draw()
+    for column, formula in zip(st.columns(len(topic.formulas)), topic.formulas, strict=True):
+        column.latex(formula)
+    prose.say(topic.explanation())
+    for note in notes(topic):
+        prose.note(note)
+
+
+def panel(name: str, kind: type[Topic]) -> Panel:
+    """Return a topic as a panel; a view of the page is the topic that is chosen."""
+    return Panel(
+        name=name,
+        settings=(*SETTINGS, *kind.settings),
+        shown={"rope_topic": name},
+        title=lambda _topic: t(f"rope.title_{name}"),
+        lead=lambda topic: topic.lead(),
+        look=lambda topic: topic.look(),
+        draw=_draw,
+        question=lambda topic: topic.question(),
+        code=lambda topic: topic.code(),
+        snippet=lambda topic: topic.snippet(),
+    )
 
 
 def nearest() -> list[Note]:

@@ -72,6 +72,8 @@ def _require_merging(head: Head) -> None:
 class MergedTopic(Topic):
     """W_UQ and W_UK merged into one matrix, at a distance."""
 
+    settings = ("rope_distance",)
+
     formulas = (
         r"\mathbf{c}^{Q\top}_t\,"
         r"\underbrace{{W^{UQ}}^{\top} R_{t-i}^{\top}\, W^{UK}}_{M(t-i)}\,\mathbf{c}^{KV}_i",

@@ -106,6 +106,8 @@ def _logits(head: Head, parts: dict[str, Tensor], pairing: str, scale: str) -> T
 class ReadingTopic(Topic):
     """A map read with one mistake in its pairing, or in its scale."""
 
+    settings = ("rope_pairing", "rope_scale", "rope_start")
+
     def __init__(self) -> None:
         super().__init__()
         self.kind = self.chosen.topic

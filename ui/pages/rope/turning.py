@@ -90,6 +90,8 @@ def clicked(cell: dict) -> None:
 class TurningTopic(Topic):
     """A word's query and key, turned at every position."""
 
+    settings = ("rope_query", "rope_key", "rope_pair")
+
     formulas = (r"(R_t\,\mathbf{q})\cdot(R_i\,\mathbf{k}) = (R_{t-i}\,\mathbf{q})\cdot\mathbf{k}",)
 
     @property
