@@ -1,26 +1,26 @@
 """Compare: any two layers side by side, and what differs between them."""
 
-from ui.frame import page
+from ui.frame import page, panels
 from ui.pages.compare import PAGE, choose, compared, controls
+from ui.pages.compare.topic import Topic
 from ui.parts import prose, questions
-from ui.words.text import t
 
-with page.frame(PAGE) as frame:
+
+def storyboard() -> Topic | None:
+    """Draw the page: of its panels the one that is looked at."""
     topic, refusals = compared()
-    prose.title(topic.title() if topic else t("compare.title"))
+    panel = PAGE.panel(topic.name) if topic else PAGE.panels[0]
+    prose.title(panel.title(topic))
     if topic:
-        prose.lead(*topic.lead(), topic.look())
-        questions.ask(lambda shown: shown.question(), topic)
-
+        prose.lead(*panel.lead(topic), panel.look(topic))
+        questions.ask(panel.question, topic)
     controls.sides()
     for refusal in refusals:
         prose.refused(refusal)
     choose(topic)
     if topic:
-        try:
-            topic.draw()
-        except ValueError as refusal:
-            prose.refused(refusal)
-        for sentence in topic.limitations():
-            prose.say(sentence)
-    frame.view = topic
+        panels.body(PAGE, panel, topic)
+    return topic
+
+
+page.show(PAGE, storyboard)

@@ -1,6 +1,6 @@
 """Compare: any two layers side by side, and what differs between them.
 
-Each topic of the page is a file: its pictures, tables, sentences, controls and code.
+Each topic is a panel, in a file of its own; of them one is shown.
 """
 
 import streamlit as st
@@ -10,12 +10,13 @@ from ui.pages.compare.costs import CostsTopic
 from ui.pages.compare.flow import FlowTopic
 from ui.pages.compare.maps import MapsTopic
 from ui.pages.compare.topic import Topic
-from ui.parts import stops
+from ui.parts import prose, stops
 from ui.parts.control import control
 from ui.settings import state
-from ui.settings.page import Page, Stops, any_layer, joined
+from ui.settings.page import Page, Panel, Stops, any_layer, joined
 from ui.settings.parsers import Setting, one_of
 from ui.sources.model import present
+from ui.words.text import t
 
 TOPICS: dict[str, type[Topic]] = {one.name: one for one in (FlowTopic, CostsTopic, MapsTopic)}
 AUTO = "auto"  # the maps of two trained models, the data flow of others
@@ -32,6 +33,42 @@ def compared() -> tuple[Topic | None, list[ValueError]]:
     if name == AUTO:
         name = "maps" if all(one.trained for one in sides) else "flow"
     return TOPICS[name](model, *sides), []
+
+
+def shown() -> Topic:
+    """Return the topic that is looked at.
+
+    Raises:
+        ValueError: a layer that is refused.
+    """
+    topic, refusals = compared()
+    if topic is None:
+        raise refusals[0]
+    return topic
+
+
+def _draw(topic: Topic) -> None:
+    with prose.refusals():
+        topic.draw()
+    for sentence in topic.limitations():
+        prose.say(sentence)
+
+
+def panel(kind: type[Topic]) -> Panel:
+    """Return a topic as a panel; a view of the page is the topic that is looked at."""
+    return Panel(
+        name=kind.name,
+        settings=(*side.SETTINGS, *kind.settings),
+        shown={"vs_view": kind.name},
+        title=lambda topic: topic.title() if topic else t("compare.title"),
+        lead=lambda topic: topic.lead(),
+        look=lambda topic: topic.look(),
+        alone=lambda _topic: controls.sides(),
+        draw=_draw,
+        question=lambda topic: topic.question(),
+        code=lambda topic: topic.code(),
+        snippet=lambda topic: topic.snippet(),
+    )
 
 
 def choose(topic: Topic | None) -> None:
@@ -59,6 +96,8 @@ PAGE = Page(
     lecture=("vs_view", "vs_right"),
     stops=stops_here,
     mend=side.mend,
+    view=shown,
+    panels=tuple(map(panel, TOPICS.values())),
     code=lambda topic: topic.code(),
     snippet=lambda topic: topic.snippet(),
 )

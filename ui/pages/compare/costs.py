@@ -51,6 +51,7 @@ class CostsTopic(Topic):
     """The numbers that one layer of each keeps, moves and computes for one sequence."""
 
     name = "costs"
+    settings = ("vs_context",)
 
     def draw(self) -> None:
         """Draw the growth of both caches, the parts of a decode step, and the table."""

@@ -44,6 +44,7 @@ class MapsTopic(Topic):
     """The map of one head of each, and the cell that is framed in both."""
 
     name = "maps"
+    settings = ("vs_map", "vs_head")
 
     def __init__(self, model: Model, a: Side, b: Side) -> None:
         super().__init__(model, a, b)

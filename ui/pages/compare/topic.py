@@ -19,6 +19,7 @@ class Topic(ABC):
     """One respect in which two layers, A and B, are compared."""
 
     name: str
+    settings: tuple[str, ...] = ()  # that it reads, beside those of the two sides
 
     def __init__(self, model: Model, a: Side, b: Side) -> None:
         self.chosen, self.model, self.sides = state.chosen("compare"), model, (a, b)

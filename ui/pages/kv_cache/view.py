@@ -36,8 +36,8 @@ WAYS = {  # of attending that are drawn beside the model's own; of "all" every o
     "all": (),
 }
 SIDES = "kv_left", "kv_right"  # the settings that name the two models
-PANELS = "context", "memory", "layouts", "parallel", "formula"
-OVER_TOKENS = ("context", "memory")  # panels whose lines are the ways that are chosen
+OF_WAYS = ("context", "memory")  # panels whose lines are the ways that are chosen
+OF_ALL_LAYERS = ("memory", "parallel")  # panels that count the whole model
 OF_ONE_KIND = "layouts", "formula"  # panels that look into one layer
 BATCHES = tuple(2**n for n in range(11))
 RANKS = tuple(2**n for n in range(8))  # GPUs that can share a model
@@ -124,7 +124,6 @@ SETTINGS = {
     "kv_ways": Setting("four", one_of(*WAYS), "segmented_control"),
     "kv_log": Setting(True, flag, "toggle", recorded=True),
     "kv_unit": Setting("GiB", one_of("GiB", "GB"), "segmented_control", write=str),
-    "kv_view": Setting("context", one_of(*PANELS), "segmented_control"),
     "kv_gpu": Setting("h200", one_of(*GPUS), "selectbox", write=lambda key: GPUS[key].name),
     "kv_ranks": Setting(8, power_of_two(RANKS[0], RANKS[-1]), "select_slider", options=RANKS),
     "kv_attention": Setting("tensor", one_of(*ATTENTION), "segmented_control"),
@@ -168,8 +167,9 @@ def scenes() -> tuple[Scene, Scene]:
     """Return the two models that the settings choose."""
     s = settings()
     first = s["kv_view"] in OF_ONE_KIND
-    choices = (s["kv_groups"], s["kv_layers"], s["kv_batch"], s["kv_type"], first)
-    choices = (*choices, WAYS[s["kv_ways"]] if s["kv_view"] in OVER_TOKENS else ())
+    layers = 0 if s["kv_view"] in OF_ALL_LAYERS else s["kv_layers"]
+    choices = (s["kv_groups"], layers, s["kv_batch"], s["kv_type"], first)
+    choices = (*choices, WAYS[s["kv_ways"]] if s["kv_view"] in OF_WAYS else ())
     return Scene(s["kv_left"], *choices), Scene(s["kv_right"], *choices)
 
 

@@ -521,5 +521,7 @@ def sides(link: dict[str, str], topic: str = "context") -> tuple[Side, Side]:
     }
     typed["first"] = topic in ("layouts", "formula")
     typed["split"] = lines
+    if topic in ("memory", "parallel"):  # which count the whole model
+        typed["layers"] = 0
     typed["lines"] = lines if topic in ("context", "memory") else "all"
     return Side(left, **typed), Side(right, **typed)
