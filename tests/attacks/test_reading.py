@@ -11,6 +11,7 @@ from mla_engine.checkpoints import CheckpointError, open_checkpoint
 from tests.checkpoints.reading import NAMES, expect_equal, open_repository
 from tests.checkpoints.serving import Handler, serving
 from tests.refusals import refusing
+from tests.ui.screen import says
 
 PUBLIC = (
     "there is no public repository of this name, or it is gated: only public ones are read here"
@@ -143,7 +144,7 @@ def test_a_repository_is_no_folder_beside_the_program(hub, kept, sharded_folder,
     monkeypatch.chdir(kept)
     assert open_repository("who/model", token=False).config == {"model_type": "deepseek_v2"}
     for name in ("../who", "who", "/who/model", "who/model/x", "", None, sharded_folder):
-        assert "is not the name of a Hub repository" in refusal(name)
+        assert says(refusal(name), "file.no_repository_name")
 
 
 def test_fetches_without_loading(hub, kept, sharded_tensors):

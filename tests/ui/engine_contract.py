@@ -17,6 +17,7 @@ from tests.attacks.server import wait_until
 from tests.ui import engine_works as works
 from tests.ui.conftest import SHIPPED
 from tests.ui.engine_works import noted
+from tests.ui.screen import says
 from ui import ROOT
 from ui.engine import queue, shared_cache
 from ui.engine.queue import FullError, Queue
@@ -148,7 +149,7 @@ def test_a_full_line_is_refused_in_its_words_and_takes_more_once_there_is_room(e
         wait_until(lambda n=n: engine.line() == n + 1)
     beyond = Caller(works.held, str(tmp_path), "3", visitor="3").ended()
     assert isinstance(beyond.refused, FullError)
-    assert str(beyond.refused) == "2 pieces of work are waiting: try again soon"
+    assert says(str(beyond.refused), "refused.waiting", most="2")
     assert not noted(tmp_path, "begun 3")
     works.note(tmp_path, "end")
     assert [caller.ended().found for caller in callers] == ["0", "1", "2"]

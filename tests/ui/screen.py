@@ -16,6 +16,7 @@ import pandas as pd
 from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 
+from kvcount import refusals
 from mla_engine.claims import Verdict
 from ui.words.text import catalogue
 
@@ -122,11 +123,14 @@ def saying(at: AppTest, words: str) -> str:
 
 
 def says(shown: str | Iterable[str], key: str, /, lang: str = "en", **values: object) -> bool:
-    """Tell whether one of the texts shown has the catalogue's text of this key in it.
+    """Tell whether one of the texts shown has the text of this key in it.
 
-    With these values; one that is not named may be anything.
+    With these values; one that is not named may be anything. The key of a refusal is its section
+    and its code.
     """
-    pattern = _pattern(catalogue()[key][lang], values)
+    page, _, code = key.partition(".")
+    text = (catalogue().get(key) or refusals.table()[page][code])[lang]
+    pattern = _pattern(re.sub(r"\{(\w+)[!:][^}]*\}", r"{\1}", text), values)
     return any(pattern.search(_bare(one)) for one in ([shown] if isinstance(shown, str) else shown))
 
 

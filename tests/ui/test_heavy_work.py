@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
+from tests.ui.screen import says
 from ui.engine.queue import Queue
 
 ROOT = Path(__file__).parents[2]
@@ -210,7 +211,7 @@ def full_line(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize(("page", "link"), VIEWS)
 def test_a_full_line_is_said_where_the_result_would_be(full_line, opened, page, link):
     at = opened(f"pages/{page}.py", **link)
-    assert "pieces of work are waiting&#58; try again soon" in at.error[0].value
+    assert says(at.error[0].value, "refused.waiting")
     assert at.title, "the page lives"
 
 

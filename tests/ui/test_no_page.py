@@ -5,7 +5,7 @@ import pytest
 from mla_engine.pooled.mechanism import MECHANISM
 from tests.checkpoints.pooled_model import saved
 from tests.checkpoints.texts import TEXT, add_tokenizer
-from tests.ui.screen import refusal
+from tests.ui.screen import refusal, says
 from ui.engine.workers.pool import ask
 
 
@@ -38,7 +38,7 @@ def test_a_kind_that_no_page_shows_is_refused_with_the_next_layer_that_is(
     said = "no page shows a layer of the kind SWA, which layer 0 is: choose layer 1"
     assert said in refusal(app)
     next(b for b in app.button if b.label == "Show layer 1").click().run()
-    assert "give its hidden states" in refusal(app), "no page, but what enters it, is missing"
+    assert says(refusal(app), "file.streams"), "no page, but what enters it, is missing"
 
 
 def test_a_page_of_ways_does_not_show_a_window_which_is_none(opened, v4):

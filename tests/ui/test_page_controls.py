@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.conftest import open_page
 from tests.ui.controls import controls, link
-from tests.ui.screen import everything, lead
+from tests.ui.screen import everything, lead, says
 from tests.ui.test_page_contract import VIEWS
 from ui.engine import shared_cache
 from ui.engine.queue import Queue
@@ -103,5 +103,5 @@ def test_a_full_line_is_said_where_the_lead_is_known(request):
     request.getfixturevalue("full")
     at = open_page("pages/sparse.py")
     assert lead(at) == lead(known)
-    assert "pieces of work are waiting" in at.error[0].value
+    assert says(at.error[0].value, "refused.waiting")
     assert {*controls(at)} == {*controls(known)}

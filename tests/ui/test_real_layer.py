@@ -75,7 +75,7 @@ def test_compared_maps_are_those_of_transformers(real, theirs):
     seen = np.tril(np.ones_like(expected, dtype=bool))
     assert charts(at)[0].values(0, "z")[seen] == pytest.approx(expected[seen], abs=1e-5)
     assert "demo, MLA" in title(at)
-    assert any("B has random weights" in caption.value for caption in at.caption)
+    assert any(says(caption.value, "compare.one_real") for caption in at.caption)
 
 
 def test_a_decoded_step_gives_the_output_of_transformers(real, theirs, demo):

@@ -57,11 +57,11 @@ def test_the_work_is_that_of_the_trained_sizes_and_of_a_published_one(opened, qu
     assert shown == [own["absorbed"], own["expanded"]]
     large = work(queries, context, (128, 128, 512))
     less, more = sorted(large, key=large.get)
-    assert (
-        f"In DeepSeek-V3 / R1 (671B), with the same lengths, the **{less}** order takes "
-        f"**{times(large[more] / large[less])}** less."
-    ) in speech(at)
-    assert f"With {queries} new and {context:,} cached tokens" in speech(at)
+    values = {"name": "DeepSeek-V3 / R1 (671B)", "ratio": times(large[more] / large[less])}
+    assert says(speech(at), f"absorption.large_{less}", **values)
+    less, _ = sorted(own, key=own.get)
+    values = {"queries": queries, "context": f"{context:,}"}
+    assert says(speech(at), f"absorption.less_{less}", **values)
 
 
 def test_a_published_size_is_one_choice_away_and_reads_no_sentence(opened):
@@ -132,7 +132,7 @@ def test_the_sentence_is_read_and_unknown_words_are_refused(opened):
     names = drawn(at, DRAWN)["norm"].layout["yaxis"]["ticktext"]
     assert names == [f"{n} {word}" for n, word in enumerate(OWN.split())]
     control(at, "sentence").set_value("anna lampe").run()
-    assert "the model does not know “lampe”" in refusal(at)
+    assert says(refusal(at), "text.unknown_words")
     assert drawn(at, DRAWN)["norm"].layout["yaxis"]["ticktext"] == names
     control(at, "sentence").set_value("anna lamp").run()
     assert not at.error

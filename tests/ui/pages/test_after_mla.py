@@ -81,10 +81,14 @@ def test_v4_flash_by_hand(seen):
         bits="16",
         total="6.88 kB",
     )
-    assert "**Width**: a row has 640 numbers in 21 layers, 512 numbers in 20 layers; with" in text
-    assert "**Length**: one row stands for 4 tokens in 21 layers, 128 tokens in 20 layers." in text
+    assert says(
+        text, "after_mla.width_moved", rows="640 numbers in 21 layers, 512 numbers in 20 layers"
+    )
+    assert says(
+        text, "after_mla.length_moved", rows="4 tokens in 21 layers, 128 tokens in 20 layers"
+    )
     assert says(text, "after_mla.depth_moved", n="41", all="43")
-    assert f"of 131,072 tokens the next one reads {read / 1000:.2f} kB a token" in text
+    assert says(text, "after_mla.read_moved", context="131,072", read=f"{read / 1000:.2f} kB")
     assert "**Bits**: unchanged, 16 a number." in text
     table = csv(seen(PAGE).files["mla_after_levers.csv"])
     assert table["lever"].tolist() == ["mha", "width", "length", "depth", "bits", "read"]
@@ -285,7 +289,7 @@ def test_mistakes_in_chinese(opened):
 def test_a_cache_that_does_not_grow_is_refused_and_the_choice_stays(opened):
     at = opened(PAGE, am_model="mistral-7b-v0.1")
     assert any(
-        "grows with the context" in plain(text)
+        says(plain(text), "refused.no_growth")
         for text in (*prose(at), *(one.value for one in at.info), *(one.value for one in at.error))
     )
     control(at, "am_model").set_value("deepseek-v3").run()

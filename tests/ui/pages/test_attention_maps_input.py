@@ -176,7 +176,7 @@ def test_what_cannot_run_is_said_where_the_picture_was(opened, monkeypatch):
     monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.00001")
     app = opened(PAGE, **LINK, seed="77", code="snippet")
     assert statement(app) == ""
-    assert "a run may hold" in refusal(app)
+    assert says(refusal(app), "common.too_large")
     assert control(app, "map_temperature")
     assert not charts(app)
     assert not app.code

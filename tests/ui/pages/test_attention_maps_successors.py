@@ -94,7 +94,8 @@ def test_the_row_and_what_it_reads_are_said(opened, entries):
     app = opened(PAGE, **SMALL, variant=variant, map_head="1", map_query="9", map_key="9")
     read = int(x["chosen_E"][0, 9].sum())
     assert lead(app)[0] == f"{config.window + read} instead of 10"
-    assert f"reads {config.window} words of its window and {read} pooled entries" in statement(app)
+    key = f"attention_maps.line_{'chosen' if config.chooses else 'pooled'}"
+    assert says(statement(app), key, words=config.window, read=read)
     (row,) = (line for line in said(app) if line.startswith("Row "))
     shares = [x[name][0, 1, 9].sum() for name in ("attention", "attention_E", "sink_mass")]
     numbers = numbers_of(row)

@@ -296,6 +296,6 @@ def test_drawn_weights_are_said_to_be_noise_and_say_nothing_of_a_look(opened):
     assert says(statement(app), "attention_maps.drawn")
     told_of = ("Next, the model", "content alone", "fresh texts", "Mask and temperature change")
     assert not any(part in line for line in markdown(app) for part in told_of)
-    assert any("what it looks at is noise" in caption.value for caption in app.caption)
+    assert any(says(caption.value, "reader.seeded") for caption in app.caption)
     order = [chart.clicks for chart in charts(app)[:2]]
     assert order == ["heads", "large"]

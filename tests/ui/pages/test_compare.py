@@ -62,7 +62,7 @@ def name(code: str) -> str:
 def notes(at) -> list[str]:
     """The captions of the page, behind the one that calls drawn weights noise."""
     first, *others = (caption.value for caption in own(at, "caption", but="compare_below"))
-    assert first.endswith("what it looks at is noise.")
+    assert says(first, "reader.seeded")
     return others
 
 
@@ -70,9 +70,7 @@ def test_two_data_flows_with_what_differs_marked(seen):
     at, downloads = seen(PAGE, **BESIDE_LLAMA)
     left, right = steps()
     kept = costs.cache_elements(CONFIG), costs.cache_elements(LLAMA.config)
-    assert statement(at) == (
-        f"{A} keeps {kept[0]} numbers per token and layer, {B} keeps {kept[1]:,}"
-    )
+    assert says(statement(at), "compare.line", left=A, a=kept[0], right=B, b=f"{kept[1]:,}")
     look, *names, differences = prose(at)[:4]
     assert says(look, "compare.look_flow")
     assert names == [f"**{A}**", f"**{B}**"]

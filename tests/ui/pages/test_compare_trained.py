@@ -41,9 +41,7 @@ def test_the_page_begins_with_the_maps_of_both_models(seen, layer, head):
     assert says(at.title[0].value, "compare.title_trained")
     assert control(at, "vs_view").value == "maps"
     assert "vs_view" not in at.query_params
-    assert statement(at) == (
-        f"{A} keeps {CACHED['mla']} numbers per token and layer, {B} keeps {CACHED['mha']}"
-    )
+    assert says(statement(at), "compare.line", left=A, a=CACHED["mla"], right=B, b=CACHED["mha"])
     both = looks("mla_absorbed", layer), looks("mha", layer)
     for chart, maps in zip(charts(at), both, strict=True):
         expected = np.where(SEEN, maps[head], np.nan)

@@ -233,7 +233,7 @@ def test_queries_are_those_of_a_published_model(seen):
     sentence = saying(seen(PAGE).at, "Our small models")
     assert "in DeepSeek-V3" in sentence
     assert "has 1,536 numbers" in sentence
-    assert "24,576 query numbers per token" in sentence
+    assert says(sentence, "compression.query_look_published", queries="24,576")
 
 
 def test_how_many_answers_are_left_when_every_layer_becomes_mla(opened, monkeypatch):

@@ -778,7 +778,7 @@ def test_a_full_line_is_said_where_the_times_would_be(opened, rates, monkeypatch
     at = opened(PAGE, **SMALL, cost_context="128")
     assert not at.error
     pressed(at, "cost_measure")
-    assert "pieces of work are waiting" in refusal(at)
+    assert says(refusal(at), "refused.waiting")
     assert len(at.main.table) == 2, "costs and devices stay"
 
 

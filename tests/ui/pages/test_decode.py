@@ -553,7 +553,7 @@ def test_a_cancelled_step_waits_for_the_reader(opened, monkeypatch):
 
 def test_a_run_beyond_the_budget_is_refused_and_the_rest_lives(unrun, opened):
     at = opened(PAGE, **SMALL, seed="9")
-    assert "a run may hold" in at.error[0].value
+    assert says(at.error[0].value, "common.too_large")
     assert at.main.table[0].value.iloc[0, 3] == "…"
     assert component(at, "growing")["at"] == [3]
 
@@ -629,10 +629,7 @@ def test_a_step_that_is_kept_is_not_run_again(opened, monkeypatch):
 
 def test_a_grouped_model_says_that_its_latent_is_assumed(unrun, opened):
     at = opened(PAGE, preset="llama-3-8b", dec_heads="1")
-    assert [m for m in prose(at) if "no MLA" in m] == [
-        "This model has no MLA: the latent is assumed in DeepSeek-V2's proportions, "
-        "$d_c$ = 512 and $d_R$ = 64."
-    ]
+    assert says(prose(at), "ways.assumed", latent=512, rope=64)
     assert at.main.table[0].value.loc["GQA, g = 8"].iloc[0] == tied_size(12 * 2 * 8 * 128 * 4)
     assert PRESETS["llama-3-8b"].config.n_kv_heads == 8
 

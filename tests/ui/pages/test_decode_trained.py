@@ -170,7 +170,9 @@ def test_unknown_words_are_refused_by_name_and_the_page_stays(opened):
     at = opened(PAGE, sentence=TEXT)
     before = component(at, "growing")["text"]
     box(at).set_value("anna lampe").run()
-    assert "the model does not know “lampe”: try lamp" in html.unescape(at.error[0].value)
+    assert says(
+        html.unescape(at.error[0].value), "text.unknown_words", listed="“lampe”", tries="try lamp"
+    )
     assert component(at, "growing")["text"] == before
     box(at).set_value("Anna lamp").run()
     assert not at.error

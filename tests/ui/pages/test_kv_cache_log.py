@@ -36,7 +36,7 @@ def test_a_published_log_is_reconciled_line_by_line(opened, downloads):
         "whole blocks (64 tokens), and the digits that the log writes": "2.21",
         "in the log: 46.8 GiB / 715,072 tokens": "70,274",
     }
-    assert "**70,274 bytes** per token on one GPU; the whole model caches **70,272**" in speech(at)
+    assert says(speech(at), "kv_cache.log_all", logged="70,274", counted="70,272")
     table = csv(downloads["mla_engine_log.csv"])
     assert table["bytes_per_token"].tolist()[:3] == [70_272, -61_488, 61_488]
     told = json.loads(downloads["mla_engine_log.json"]())
@@ -70,7 +70,7 @@ def test_the_answer_of_two_numbers_comes_before_the_terms(opened):
 @pytest.mark.parametrize("text", ["hello", "*b* <script>"])
 def test_what_is_no_log_is_refused_in_its_place(opened, text):
     at = pasted(opened, text)
-    assert "nothing of this log is understood" in refusal(at)
+    assert says(refusal(at), "count.no_log")
 
 
 def test_lines_of_a_stranger_are_shown_as_they_are(opened):
@@ -97,4 +97,4 @@ def test_a_log_of_json_lines_or_in_fences_is_a_log(opened):
 def test_a_name_that_is_not_found_does_not_hide_the_log(opened):
     at = pasted(opened, LOGS["kimi_k2_thinking"]["log"], kv_own="no such model")
     assert "no such model" in refusal(at)
-    assert "**70,274 bytes** per token on one GPU" in speech(at)
+    assert says(speech(at), "kv_cache.log_all", logged="70,274")

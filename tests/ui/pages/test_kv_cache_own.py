@@ -131,7 +131,7 @@ def test_a_refusal_is_one_sentence_and_the_page_goes_on(opened: Opened, text: st
 
 def test_a_name_that_is_none_is_refused(opened: Opened):
     at = opened(PAGE, kv_own="no such model")
-    assert "is not a file, a folder, a stored model" in at.error[0].value
+    assert says(at.error[0].value, "count.no_source")
     assert len(at.table) == 2
 
 
@@ -156,7 +156,7 @@ def test_of_a_repository_config_json_alone_is_read(
         at.main.select_slider(key="kv_context").set_value(2048).run()
         assert len(hub.asked) == asked  # kept
         at.text_input(key="kv_own").input("who/gated").run()
-        assert "only public repositories are read here" in html.unescape(at.error[0].value)
+        assert says(html.unescape(at.error[0].value), "phrase.so_public_only")
         assert len(at.table) == 2
 
 
@@ -243,5 +243,5 @@ def test_its_layers_and_tokens_are_dealt_out_and_mtp_layers_counted(opened: Open
     most = 31 * 576 * 2  # of 31 layers, and of 30 with that of MTP
     assert list(gpus["Stored per token on each"]) == [f"{n:,} B" for n in (most, most // 8, most)]
     at = opened(PAGE, **link, kv_dcp="32")
-    assert "must divide the 16 GPUs per group" in html.unescape(at.error[0].value)
+    assert says(html.unescape(at.error[0].value), "count.dealt_ranks", tensor="16")
     assert {"kv_dcp", "kv_mtp"} <= {one.key for one in (*at.select_slider, *at.toggle)}

@@ -26,7 +26,7 @@ from mla_engine.studies.words import hidden_states
 from tests.sampling import ALL
 from tests.ui.screen import component, csv, prose, says, statement
 from ui.words.numbers import count, digits, mixed, prefixed_count, size, times
-from ui.words.text import tensor
+from ui.words.text import catalogue, tensor
 
 Opened = Callable[..., AppTest]
 Config = GroupedConfig | LatentConfig
@@ -126,8 +126,7 @@ def shows_figures(at: AppTest, config: Config, cached: int, mha: int) -> None:
     of_chip, *told = [c.value for c in at.main.caption]
     assert of_chip.startswith("Only config.json is read")
     assert told == [
-        "Every block is a tensor, as large as it has numbers; its rows are the heads, its "
-        "columns the tokens. Point at one to see what it holds.",
+        catalogue()["scene.look"]["en"],
         f"numbers a layer, {size(cached * 2)} in bf16",
         f"MHA keeps {count(mha)} numbers a layer",
         "of one attention layer",
@@ -135,7 +134,7 @@ def shows_figures(at: AppTest, config: Config, cached: int, mha: int) -> None:
     ]
     look, *doors, problem = prose(at)
     assert doors == [f"**{door}**" for door in DOORS]
-    assert look.startswith("A model reads tokens, words or parts of them; what its heads need")
+    assert says(look, "overview.look")
     assert says(problem, "overview.problem")
     tensors = re.findall(r"<span.*?</span>", problem)
     assert tensors == [tensor(code) for code in ("c_KV", "k_C", "v_C", "k_R", "q_C")]
@@ -297,7 +296,7 @@ def test_the_figures_are_those_of_a_published_layer(opened: Opened) -> None:
 
 def test_what_the_engine_does_not_model_is_said(opened: Opened) -> None:
     at = opened(preset="gpt-oss-20b", variant="gqa")
-    assert any("a learned sink logit" in caption.value for caption in at.caption)
+    assert any(says(caption.value, "common.gap_attention_sinks") for caption in at.caption)
 
 
 V4 = ("deepseek-v4-flash", "deepseek-v4-pro")  # their caches do not grow evenly, nor GLM-5.3's

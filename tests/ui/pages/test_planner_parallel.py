@@ -52,7 +52,7 @@ def test_the_cache_of_mtp_layers_is_held_where_a_model_has_them(opened: Opened):
     assert lead(at)[0] == f"{floor(room() / (62 * 576 * CONTEXT))} sequences"
     assert "MTP layers is held, too (1 of DeepSeek-V3 / R1 (671B))" in speech(at)
     at = opened(PAGE, plan_mtp="1", plan_model="llama-3-70b")
-    assert "Llama-3-70B has no MTP layers" in unescape(at.error[0].value)
+    assert says(unescape(at.error[0].value), "count.no_mtp", name="Llama-3-70B")
 
 
 @pytest.mark.parametrize(

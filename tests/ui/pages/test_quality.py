@@ -20,6 +20,7 @@ from tests.ui.screen import (
     lead,
     plain,
     prose,
+    says,
     speech,
     statement,
 )
@@ -174,7 +175,7 @@ def test_the_staircase_names_each_change_and_what_was_not_run(seen, trained):
     assert table.index.tolist() == ["MLA with query latent"]
     assert table.to_numpy().tolist() == [["3", "0", "0, 1, 2"]]
     assert "27 of 30" in speech(at)
-    assert "Begun more than once, at most 3 times: 2." in speech(at)
+    assert says(speech(at), "quality.anew", most="3", n="2")
 
 
 def test_every_chart_hands_out_its_numbers(seen, trained):
@@ -254,9 +255,7 @@ def test_the_number_on_top_is_mlas_beside_mqas_and_mhas(seen, trained):
             for code in ("mla", "mqa", "mha")
         )
         assert number == mla
-        assert (
-            f"MLA at 32 numbers per token; MQA at 32: {mqa}; MHA at 128: {mha} ({where})." in line
-        )
+        assert says(line, "quality.line", cached="32", mqa=mqa, all="128", mha=mha, where=where)
 
 
 def test_two_variants_that_differ_are_told_with_their_ranges(seen, trained):
@@ -356,7 +355,7 @@ def test_another_task_begins_with_its_own_load(opened, trained):
     task = next(box for box in at.selectbox if box.key == "quality_task")
     task.set_value("copy").run()
     assert not at.exception
-    assert "task “copy”, all loads" in plain(statement(at))
+    assert says(plain(statement(at)), "quality.where_one_every", task="copy")
     loads = next(group for group in at.button_group if group.key == "quality_load")
     loads.set_value(4).run()
     assert "task “copy”, load 4" in plain(statement(at))
@@ -400,7 +399,16 @@ def test_that_a_larger_cache_answers_less_is_told_as_noise_where_seeds_overlap(
     assert plain(f"on average ({shares[0]} against {shares[1]})") in told
     assert plain(f"their seeds overlap ({ranges[0]}, and {ranges[1]}): that is noise") in told
     assert plain(f"in the task “copy” ({copies[0]} against {copies[1]})") in told
-    assert f"in 3 of 3 runs of MLA 64 and in {3 - finished} of 3 of MLA 32" in told
+    assert says(
+        told,
+        "quality.less_unfinished",
+        more_ended="3",
+        more_runs="3",
+        more="MLA 64",
+        less_ended=3 - finished,
+        less_runs="3",
+        less="MLA 32",
+    )
 
 
 @pytest.mark.parametrize(

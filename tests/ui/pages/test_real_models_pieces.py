@@ -128,7 +128,7 @@ def test_a_file_of_activations_stands_for_the_layers_before(opened, demo, models
     prose = [each.value for each in (*app.title, *app.markdown, *app.caption)]
     assert not any("<b>" in text or "$y$" in text for text in prose)
     other = opened(PAGE, source=demo, layer="1", activations=file)
-    assert "was saved for layer '3', not for layer 1" in html.unescape(other.error[0].value)
+    assert says(html.unescape(other.error[0].value), "file.other_layer", said="'3'", layer="1")
 
 
 def test_an_uploaded_file_is_used(opened, demo, models):
@@ -140,7 +140,7 @@ def test_an_uploaded_file_is_used(opened, demo, models):
     assert ticks(app)[:2] == ["&lt;0&gt;", "&lt;1&gt;"]
     assert (models / app.query_params["activations"]).read_bytes() == Path(file).read_bytes()
     app.number_input(key="layer").set_value(1).run()
-    assert "was saved for layer '2', not for layer 1" in html.unescape(app.error[0].value)
+    assert says(html.unescape(app.error[0].value), "file.other_layer", said="'2'", layer="1")
 
 
 def test_of_uploaded_files_the_oldest_make_room(models, monkeypatch):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mla_engine.checkpoints import describe, open_checkpoint
 from tests.ui.pages.test_rope import LINK, PAGE
-from tests.ui.screen import charts, component, statement
+from tests.ui.screen import charts, component, says, statement
 from tests.ui.wishes import wish
 from ui.engine import shared_cache
 from ui.pages import rope
@@ -79,7 +79,7 @@ def test_too_little_memory_is_said_and_the_topics_stay(opened, monkeypatch):
     monkeypatch.setenv("MLA_MEMORY_BUDGET_GIB", "0.001")
     shared_cache.clear()
     at = opened(PAGE)
-    assert "a run may hold" in at.error[0].value
+    assert says(at.error[0].value, "common.too_large")
     assert widget(at, "rope_topic").options == list(TOPICS.values())
 
 
