@@ -413,8 +413,12 @@ def test_that_a_larger_cache_answers_less_is_told_as_noise_where_seeds_overlap(
 
 @pytest.mark.parametrize(
     ("shares", "told"),
-    [(lossy(mla_64=0.5), "MLA 64 answers less than MLA 32 in every seed"), (lossy(), None)],
-    ids=["every seed", "none"],
+    [
+        (lossy(mla_64=0.5), "MLA 64 answers less than MLA 32 in every seed"),
+        (lossy(), None),
+        (lossy(0, mla_64=0.97, mla=0.97001), None),
+    ],
+    ids=["every seed", "none", "less than is written"],
 )
 def test_a_larger_cache_that_loses_in_every_seed_is_told_so(opened, folder, shares, told):
     made.write(folder, made.rows(shares))

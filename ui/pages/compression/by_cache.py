@@ -137,7 +137,8 @@ def _upside_down(view: Quality) -> Iterator[str]:
     for kind in names.FAMILIES:
         for pair in pairwise(code for code in view.caches if names.family(code) == kind):
             more, less = (view.accuracy(code) for code in pair)
-            if more.mean >= less.mean or min(more.seeds, less.seeds) < LEAST_SEEDS:
+            told = more.mean < less.mean and names.share(more) != names.share(less)
+            if not told or min(more.seeds, less.seeds) < LEAST_SEEDS:
                 continue
             key = "less_clear" if view.loser(pair) else "less_null"
             yield t(f"quality.{key}", **_ranges(view, pair)) + _unfinished(view, pair)
