@@ -294,7 +294,7 @@ SHOWN = {
         "Serving.held_bytes", "Serving.longest_context", "Serving.largest_batch",
     ],
     "layouts": ["layouts", "kept"],
-    "parallel": ["kept", "Serving.rank_sequences", "Serving.held_bytes"],
+    "parallel": ["kept_parts", "Serving.rank_sequences", "Serving.held_bytes"],
     "formula": ["formulas", "Placing.held_bytes"],
 }  # fmt: skip
 

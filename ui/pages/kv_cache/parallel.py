@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mla_engine.costs import Serving, cache_elements, kept, kept_parts
+from mla_engine.costs import Serving, cache_elements, kept_parts
 from mla_engine.studies.split_latents import cached_on_each_gpu
 from ui.engine import shared_cache
 from ui.pages.kv_cache.common import growth, limitations, shown, two_models, whole_model
@@ -244,7 +244,7 @@ def data(view: View) -> pd.DataFrame:
 
 def code(_view: View) -> Functions:
     """Return the functions of the engine that ran."""
-    return kept, Serving.rank_sequences, Serving.held_bytes
+    return kept_parts, Serving.rank_sequences, Serving.held_bytes
 
 
 def snippet(view: View) -> Recipe:
