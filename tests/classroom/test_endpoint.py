@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections import Counter
 from functools import partial, wraps
+from itertools import islice
 
 import pytest
 
@@ -261,8 +262,15 @@ async def test_one_browser_waits_a_few_times_at_once_and_no_more(led, monkeypatc
     lecturer = led()
     follower = await joined(lecturer.server, lecturer.code)
     tag = (await follower.news()).tag
-    found = await asyncio.gather(*(follower.news(tag) for _ in range(10)))
-    assert Counter(answer.status for answer in found) == {304: 3, 429: 7}
+    monkeypatch.setattr(
+        endpoint, "WAIT", patience.SECONDS
+    )  # the three wait until there is something new
+    asked = [asyncio.create_task(follower.news(tag)) for _ in range(10)]
+    refused = [await answer for answer in islice(asyncio.as_completed(asked), 7)]
+    assert [answer.status for answer in refused] == [429] * 7
+    await lecturer.say(here=HERE)
+    found = await asyncio.gather(*asked)
+    assert Counter(answer.status for answer in found) == {200: 3, 429: 7}
 
 
 @run
