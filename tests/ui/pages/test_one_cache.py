@@ -143,9 +143,9 @@ def written(value: float) -> str:
 @pytest.mark.parametrize(
     ("size", "says"),
     [
-        ("128", "of 128 numbers per token per layer; as it is, with 384, it has {whole}. With its "
+        ("128", "of 128 numbers per token per layer; as it is, with 384: {whole}. With its "
          "heads averaged to one, at the same 128 numbers: **{averaged}**"),
-        ("192", "of 192 numbers per token per layer; as it is, with 384, it has {whole}. With its "
+        ("192", "of 192 numbers per token per layer; as it is, with 384: {whole}. With its "
          "heads averaged to one, 128 numbers: **{averaged}**"),
         ("384", "as it is, with 384 numbers per token per layer. With its heads averaged to one, "
          "128 numbers, it is **{averaged}**; with a latent of 128, {latent}"),

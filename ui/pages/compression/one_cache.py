@@ -152,22 +152,22 @@ def question(shown: Measured) -> Question:
 
 
 def draw(shown: Measured) -> None:
-    """Draw the curves, and beside them their controls and what they show."""
-    picture, said = st.columns([7, 4], gap="large")
-    with said:
+    """Draw the curves, and their controls beside them."""
+    picture, choices = st.columns([7, 3], gap="large")
+    with choices:
         control("cmp_kept", options=shown.found.sizes, shown=shown.size)
         control("cmp_kind")
-        with st.container(key="one_cache_said"):
-            for finding in _findings(shown):
-                prose.say(finding)
     with picture:
         _picture(shown)
 
 
 def details(shown: Measured) -> None:
-    """Draw what each way writes, and what was measured."""
+    """Draw what each way writes and costs, and what was measured."""
     with st.container(key="one_cache_written"):
         _written(shown)
+    with st.container(key="one_cache_said"):
+        for finding in _findings(shown):
+            prose.say(finding)
     with st.expander(t("one_cache.measured")):
         prose.say(t("one_cache.what", whole=count(shown.whole_size)))
         prose.note(_about(shown.found) + _weighings(shown.found))
