@@ -104,7 +104,7 @@ WORKS = {
     "ui.pages.rope.reading:read": (HEAD, "keys", "own"),
     "ui.pages.compression.source:_lost": (SOURCE, WORDS, "joint", (4, 8)),
     "ui.pages.compression.spectrum:spectra": (SOURCE,),
-    "ui.pages.compression.errors:split": (SOURCE, 9),
+    "ui.pages.compression.separate:split": (SOURCE, 9),
     "ui.pages.compression.answers:right": (Cut("weights", 8, 0),),
     "ui.pages.compression.answers:_as_mla": (0,),
     "ui.pages.compression.as_mla:_lost": (SOURCE, WORDS, (12, 20), False),

@@ -81,6 +81,13 @@ def test_an_unknown_panel_is_the_nearest_of_its_page(alone, opened):
     assert link(at)["panel"] == "kv_cache.memory"
 
 
+def test_what_is_like_no_panel_shows_the_whole_page(opened):
+    at = opened(CACHE, panel="-0")
+    assert len(at.warning) == 1
+    assert at.get("page_link")
+    assert "panel" not in link(at)
+
+
 def test_a_panel_of_another_page_opens_there(opened):
     at = opened("pages/compute.py", panel="kv_cache.layouts", kv_left="kimi-k2")
     assert at.session_state["page"] == "kv_cache"

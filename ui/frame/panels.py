@@ -1,5 +1,6 @@
 """A panel alone, for a frame in somebody else's page, and what each panel offers to take along."""
 
+from contextlib import suppress
 from functools import partial
 
 import streamlit as st
@@ -21,13 +22,11 @@ NO_PANELS = {"panel", "stop", "code", "ask"}  # shared settings that no link to 
 
 def lead_to_page(page: Page) -> None:
     """Open the page of the panel that the address asks for, where another one runs."""
-    asked = st.query_params.get("panel", "")
-    if asked and PAGES and (there := PAGES[_page_of(asked)]) is not page:
-        st.switch_page(there.file, query_params=st.query_params.to_dict())
-
-
-def _page_of(asked: str) -> str:
-    return panel_named(asked).partition(".")[0]
+    with suppress(ValueError):  # no panel is called so: told with what else the link says
+        name = panel_named(st.query_params.get("panel", ""))
+        there = PAGES.get(name.partition(".")[0], page)
+        if there is not page:
+            st.switch_page(there.file, query_params=st.query_params.to_dict())
 
 
 def alone(page: Page) -> Panel | None:

@@ -24,7 +24,7 @@ from mla_engine.studies.words import words_of
 SMALL = "small"  # our own sizes, whose numbers can be read
 TRAINED = "trained"  # our small models that were trained
 ROOM_LETTERS, ROOM_LENGTH = "23456789ABCDEFGHJKMNPQRSTVWXYZ", 8  # none looks like another
-LONGEST_NAME = 80  # of a panel, as far as a wrong one is compared
+LONGEST_NAME, ALIKE = 80, 0.6  # of a panel: as far as a wrong one is compared, how alike it is
 MOST_WORDS, MOST_CHARACTERS = 256, 2000  # of a sentence that they read
 
 OF_PRESETS = frozenset(one.key for one in mechanisms.all() if one.variants)  # that pages show
@@ -280,13 +280,13 @@ def panel(text: str) -> str:
     """The name of a panel, or the nearest one; the empty text is a whole page.
 
     Raises:
-        ValueError: there is no panel.
+        ValueError: no panel has a name like it.
     """
     if not text or text in PANELS:
         return text
     page, _, _ = text.partition(".")
     of_page = [name for name in PANELS if name.startswith(f"{page}.")]
-    near = get_close_matches(text[:LONGEST_NAME], of_page or PANELS, n=1, cutoff=0)
+    near = get_close_matches(text[:LONGEST_NAME], of_page or PANELS, 1, 0 if of_page else ALIKE)
     if not near:
         raise ValueError(text)
     return near[0]

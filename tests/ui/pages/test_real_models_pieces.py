@@ -59,7 +59,7 @@ def test_layers_are_compared_on_request_and_kept(opened, demo, monkeypatch):
     before = len(charts(app))
     click(app, "Compare the layers")
     assert app.query_params["real_layers"] == "1"
-    assert len(charts(app)) == before + 2  # all heads, too
+    assert len(charts(app)) == before + 3  # all heads, too: for a wide screen, for a phone
     expected = [balance(demo, layer) for layer in range(LAYERS)]
     assert last_map(app) == pytest.approx(np.array(expected), abs=1e-5)
     assert app.dataframe[0].value.shape == (LAYERS * HEADS, 5)

@@ -36,15 +36,15 @@ PAIR = ("mqa", "mla")  # that cache as much as each other
 FOLDER = trained.FOLDER
 
 
-def study() -> Study:
-    """Return what has been measured so far, read once until a file of it changes.
+Kept = tuple[str, tuple[tuple[int, int], ...]]
+"""The key of a study: its folder, and when its files were written and how long they are."""
 
-    Raises:
-        RefusedError: nothing was trained yet, or the plan is damaged.
-    """
+
+def kept() -> Kept:
+    """Return the key of what has been measured so far: it is read once until a file changes."""
     files = (FOLDER / "plan.json", *studies.files(FOLDER))
     found = (file.stat() for file in files if file.exists())
-    return _study(str(FOLDER), tuple((one.st_mtime_ns, one.st_size) for one in found))
+    return str(FOLDER), tuple((one.st_mtime_ns, one.st_size) for one in found)
 
 
 @shared_cache.cached
@@ -54,11 +54,22 @@ def _study(folder: str, _state: tuple[tuple[int, int], ...]) -> Study:
 
 @dataclass(frozen=True)
 class Quality:
-    """The study of this server's trained models at a task and a load, or at every one of them."""
+    """The study of this server's trained models at a task and a load, or at every one of them.
 
-    study: Study
+    Tables that are made on a click hold it, and so it holds the study's key.
+
+    Raises:
+        RefusedError: of what asks the study: nothing was trained yet, or the plan is damaged.
+    """
+
+    kept: Kept
     task: str
     load: int
+
+    @property
+    def study(self) -> Study:
+        """All that has been measured."""
+        return _study(*self.kept)
 
     def accuracy(self, variant: str) -> Spread | None:
         """Return the share of right answers over the seeds; None where it was not run."""
@@ -123,4 +134,6 @@ def present() -> Quality:
         RefusedError: nothing was trained yet, or the plan is damaged.
     """
     chosen = state.chosen("compression")
-    return Quality(study(), chosen.task, chosen.load)
+    here = Quality(kept(), chosen.task, chosen.load)
+    _ = here.study  # read now, so that a refusal is told here
+    return here
