@@ -172,6 +172,7 @@ def test_a_press_whose_message_is_lost_is_told_again(show):
 
 def test_a_note_goes_with_its_line(show):
     page = show("compression?preset=small&cmp_rank=20")
+    page.locator(".st-key-cmp_rank").scroll_into_view_if_needed()  # further down on the page
     spectrum = page.locator(".js-plotly-plot").filter(has_text="20 kept")
     spectrum.evaluate(WATCHED)
     page.locator(".st-key-cmp_rank input[type=range]").press("ArrowLeft")
