@@ -25,7 +25,7 @@ LOG = "GPU KV cache size: 715,072 tokens\nAvailable KV cache memory: 46.80 GiB\n
 
 
 def runs(folder: Path) -> dict[str, list[str]]:
-    """What is timed: name -> arguments of Python."""
+    """Return the runs to time: name -> arguments of Python."""
     (folder / "config.json").write_text(json.dumps(LLAMA), "utf-8")
     (folder / "refused.json").write_text(json.dumps(LLAMA | {"num_hidden_layers": 10**6}), "utf-8")
     (folder / "engine.log").write_text(LOG, "utf-8")

@@ -1,4 +1,4 @@
-"""How much a first visit of a static copy fetches, how soon it shows and changes: after make site.
+"""Measure a first visit of a static copy: bytes, first picture, first change; after make site.
 
 Bytes are counted as a server sends them that compresses text (gzip, level 6), as most do.
 """

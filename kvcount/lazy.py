@@ -1,4 +1,4 @@
-"""What is imported when it is first used: modules, and the public names of packages."""
+"""Imports on first use: of modules, and of the public names of packages."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module

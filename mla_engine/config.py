@@ -203,7 +203,7 @@ def without_scaling(rope: RopeConfig | None) -> RopeConfig | None:
 
 
 class AttentionConfig:
-    """What can be asked of every configuration, whatever its mechanism.
+    """The questions that every configuration answers, whatever its mechanism.
 
     What a mechanism has not is None, 0 or False, as here. One that has it says so by a field, a
     property or a value of that name; a field that has to be given is `name: int = field()`, or the

@@ -67,7 +67,7 @@ class Class:
         await self.lead(here=here)
 
     async def join(self) -> dict[str, str]:
-        """What a follower shows from now on."""
+        """Take the page that a follower shows from now on."""
         joined = await joined_by(self.line, self.app, self.code)
         return {"x-class-token": joined.json()["token"]}
 
@@ -77,7 +77,7 @@ class Class:
         return (await self._post("answer", said, headers, well=False)).status_code
 
     async def news(self, headers: dict[str, str], tag: str) -> tuple[dict | None, str]:
-        """What is new, once it is, and its tag."""
+        """Wait for news; return them with their tag."""
         asked = headers | {"if-none-match": tag}
         found = await self.line.get(f"{self.app}/_class/{self.code}", headers=asked)
         if found.status_code == httpx2.codes.NOT_MODIFIED:
@@ -231,7 +231,7 @@ async def _asked_at_once(url: str, visitors: int, patience: float) -> Row:
 async def _lecture(
     room: Class, apps: Fleet, visitors: int, clients: int, steps: int, pause: float
 ) -> tuple[Taken, float]:
-    """What the steps took of the processors, and a follower of memory, once all are there."""
+    """Return the processor time of the steps and the memory per follower, once all are there."""
     await room.lead(here={"page": HOME, "query": {}})
     shares = [visitors // clients + (one < visitors % clients) for one in range(clients)]
     with ProcessPoolExecutor(clients + 1, mp_context=get_context("spawn")) as pool:
@@ -387,7 +387,7 @@ async def _crowded(room: Class, joins: int, visitors: int) -> Row:
 
 
 async def _counts(room: Class, answers: int) -> list[int]:
-    """What the lecturer's screen says, once it has had the time to see all answers."""
+    """Return the text on the lecturer's screen, once it has had the time to show all answers."""
     told, tag, end = [], "", time.monotonic() + LATE
     while sum(told) < answers and time.monotonic() < end:
         news, tag = await room.news({"x-class-key": room.key}, tag)

@@ -83,7 +83,7 @@ class Visitor(Reader):
         self._sent = asyncio.ensure_future(self.connection.send(raw))
 
     async def finished(self) -> object:
-        """What is seen when the run has ended.
+        """Return the screen as it is when the run has ended.
 
         Raises:
             StuckError: it has not ended in time, or (LostError) the connection has gone.

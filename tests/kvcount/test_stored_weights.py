@@ -77,7 +77,7 @@ def test_scales_have_bytes_and_are_no_parameters(plan, tmp_path):
 
 @pytest.mark.parametrize("kind", ["Q4_1", "Q4_K", "Q8_0"])
 def test_a_gguf_file_s_weights_are_rounded_in_blocks(plan, tmp_path, kind):
-    """As gguf's own reader has its tensors: blocks of their numbers, factors among them."""
+    """Tensors as gguf's own reader has them: blocks of their numbers, factors among them."""
     path = gguf_model.write(tmp_path / "small.gguf", kinds=[kind])
     tensors = gguf.GGUFReader(path).tensors
     found = find(str(path), weighed=True)
@@ -91,7 +91,7 @@ def test_a_gguf_file_s_weights_are_rounded_in_blocks(plan, tmp_path, kind):
 
 @pytest.mark.parametrize("inside", [False, True])
 def test_two_numbers_of_an_expert_in_a_byte_are_two(tmp_path, inside):
-    """As transformers' finegrained_fp8.py has them for expert_dtype "fp4"."""
+    """Weights as transformers' finegrained_fp8.py has them for expert_dtype "fp4"."""
     model = saved(tmp_path, torch.bfloat16)
     path, said = tmp_path / "config.json", {"expert_dtype": "fp4"}
     config = json.loads(path.read_text()) | ({"quantization_config": said} if inside else said)

@@ -1,4 +1,4 @@
-"""What enters each layer, as transformers shows it, and models that are fitted to it."""
+"""Inputs of each layer, as transformers shows them, and models that are fitted to them."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def ours(theirs, tmp_path_factory):
 
 @torch.no_grad()
 def entering(theirs, tokens):
-    """What enters each layer's attention [b,t,d], and the layers' maps [b,h,t,s]."""
+    """Return the inputs of each layer's attention [b,t,d], and the layers' maps [b,h,t,s]."""
     seen = []
     keep = lambda _module, _args, given: seen.append(given["hidden_states"])  # noqa: E731
     hooks = [

@@ -1,4 +1,4 @@
-"""What a measurement of a real model says, against the formulas of a textbook in numpy."""
+"""A measurement of a real model, against the formulas of a textbook in numpy."""
 
 import numpy as np
 import pytest

@@ -99,7 +99,7 @@ def test_with_a_latent_of_full_size_it_is_the_same_model(ours, tokens):
 
 @torch.no_grad()
 def test_its_perplexity_is_that_of_transformers_own_loop(ours, theirs):
-    """Of pieces of the documentation that `make measure-real` measures."""
+    """Texts of the documentation that `make measure-real` measures."""
     try:
         every = pieces(ours, "test", DOCUMENTATION, 2)[:, :256]
     except TextsError as error:

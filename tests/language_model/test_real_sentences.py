@@ -1,4 +1,4 @@
-"""What the sentences of Next word and Decode show, measured at the published model where it is."""
+"""Example sentences of Next word and Decode, measured at the published model where it is."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What is measured of a real model, against transformers; a run that was stopped goes on."""
+"""Measurements of a real model, against transformers; a run that was stopped goes on."""
 
 import json
 

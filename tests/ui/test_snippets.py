@@ -147,7 +147,7 @@ def page_of(opened: Opened, page: str, **parameters: str) -> AppTest:
 
 OWN_SENTENCE = (  # of a chosen cell, of a layer whose keys and values are compressed
     *("(framed", "加框", "** numbers instead of", "** 个数代替"),
-    *("when the trained MHA keeps", "训练好的 MHA 只留"),
+    *("when the trained MHA caches", "训练好的 MHA 只留"),
 )
 
 

@@ -1,4 +1,4 @@
-"""What a model's cache still says: the loss of every piece of text, and a sentence that it writes.
+"""Measure a model with a smaller cache: the loss of every text, and a sentence that it writes.
 
 Perplexity is exp of the mean loss: as if so many words were equally likely at every step.
 """

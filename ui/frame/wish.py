@@ -1,4 +1,4 @@
-"""What the reader wishes to see: a page and a stop on it, or a step of the story.
+"""The reader's wish: a page and a stop on it, or a step of the story.
 
 The browser (assets/wish.js) turns presses of a clicker and of buttons into a place. Each of its
 messages names the latest place that is wished, not a press, and a run says which wish it shows:

@@ -1,4 +1,4 @@
-"""What the front end's HTML has from the first byte: the app's style sheet and its language.
+"""The parts that the front end's HTML has from the first byte: style sheet and language.
 
 So what is drawn first stands where it stays, in the letters that it keeps.
 """

@@ -21,7 +21,7 @@ Values = Mapping[str, Any]  # of settings, by their names
 
 @dataclass(frozen=True)
 class Place:
-    """What defaults depend on, beside the preset.
+    """The page and browser that defaults depend on, apart from the preset.
 
     Args:
         page: its name.

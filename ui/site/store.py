@@ -1,4 +1,4 @@
-"""What was recorded of a running app, in one file: a recording that was broken off goes on."""
+"""The recording of a running app, in one file: one that was broken off goes on."""
 
 import json
 import sqlite3

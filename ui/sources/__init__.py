@@ -1,4 +1,4 @@
-"""What can be shown: weights that are drawn, that were trained here, or that a checkpoint holds.
+"""Sources of what is shown: random weights, models trained here, and checkpoints.
 
 A page asks the source of its model for a layer, for what enters it, and for the words of a text;
 `layers` keeps what they return, `model` tells which source the settings choose.

@@ -1,4 +1,4 @@
-"""What the sentences of the page show, measured on the app's own real model where it is there."""
+"""Example sentences of the page, measured on the app's own real model where it is there."""
 
 import pytest
 import torch

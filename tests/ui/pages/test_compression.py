@@ -79,7 +79,7 @@ def metrics(at: AppTest) -> dict[str, str]:
 
 
 def line(at: AppTest) -> str:
-    """What the layer loses at the chosen size."""
+    """Return the losses of the layer at the chosen size."""
     return saying(at, "keys are off by")
 
 

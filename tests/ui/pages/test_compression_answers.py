@@ -85,8 +85,8 @@ def cut(models: dict[str, LanguageModel], way: str, size: int) -> LanguageModel:
 
 
 def told(at) -> str:
-    """What the cut model still answers, in words."""
-    return saying(at, "when the trained MHA keeps")
+    """Return the sentence about the answers that the cut model still gives."""
+    return saying(at, "when the trained MHA caches")
 
 
 def percent(model: LanguageModel) -> str:
@@ -166,7 +166,7 @@ def test_the_slider_walks_over_the_sizes_that_are_drawn(opened):
     assert slider.value == CACHED
     slider.set_value(8).run()
     assert at.query_params["cmp_size"] == "8"
-    assert "keeps 8 of 48" in told(at)
+    assert "caches 8 of 48" in told(at)
     for name in ("answers", "errors", "spectrum", "separate"):
         assert drawn(at, DRAWN)[name].layout["shapes"][0]["x0"] == 8
     assert "cmp_heads" not in [widget.key for widget in at.select_slider]
@@ -175,7 +175,7 @@ def test_the_slider_walks_over_the_sizes_that_are_drawn(opened):
 @pytest.mark.parametrize(("given", "used"), [("15", "16"), ("999", "24")])
 def test_a_link_to_another_size_says_what_is_shown(opened, given, used):
     at = opened(PAGE, cmp_size=given)
-    assert f"keeps {used} of 48" in told(at)
+    assert f"caches {used} of 48" in told(at)
     assert f"{used} is used instead" in at.warning[0].value
 
 

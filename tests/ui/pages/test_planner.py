@@ -42,7 +42,7 @@ Opened = Callable[..., AppTest]
 
 
 def grey(colour: str) -> float:
-    """How light a colour is in print, as WCAG 2.2 compares two."""
+    """Return the lightness of a colour in print, as WCAG 2.2 compares two."""
     return relative_luminance("rgb" + str(hex_to_rgb(colour))) + 0.05
 
 

@@ -39,7 +39,7 @@ def test_a_pipeline_shows_the_stage_where_fewest_fit(opened: Opened):
 
 
 def test_what_a_gpu_receives_is_that_of_its_stage(opened: Opened):
-    """Of 61 layers stage 1 has 31 and stage 2 the rest."""
+    """Stage 1 has 31 of 61 layers and stage 2 the rest."""
     at = opened(PAGE, plan_pipeline="2", plan_dcp="8")
     layers = 31 if "GPU of stage 1" in speech(at) else 30
     received = layers * 7 * (128 // 8) * ((576 + 512) * 2 + 8 * 4)

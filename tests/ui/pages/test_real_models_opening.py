@@ -32,7 +32,7 @@ def maps_of(folder: str, text: str, layer: int) -> tuple[list[int], torch.Tensor
 
 
 def link_of(app) -> dict[str, str]:
-    """What the button that copies the link copies."""
+    """Return the link that the button copies."""
     return dict(parse_qsl(urlsplit(component(app, "copy_link")["link"]).query))
 
 

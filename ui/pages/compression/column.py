@@ -1,4 +1,4 @@
-"""What the page shows at the present settings, and what it begins with."""
+"""The sections of the page at the present settings, and the one on top."""
 
 from contextlib import suppress
 from dataclasses import dataclass

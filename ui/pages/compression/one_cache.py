@@ -55,7 +55,7 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Measured:
-    """What has been measured, at the chosen size of the cache and kinds of text."""
+    """The measurements at the chosen size of the cache and kinds of text."""
 
     found: OneCache
     size: int

@@ -1,4 +1,4 @@
-"""Whether two variants differ beyond what their seeds do, and how many runs tell so."""
+"""The verdict on two variants: if they differ by more than their seeds, and over how many runs."""
 
 from mla_engine.language_model.study import LEAST_SEEDS
 from ui.pages.compression import names

@@ -1,4 +1,4 @@
-"""What several panels of the cache page share: two models side by side, words, controls, charts."""
+"""Shared by panels of the cache page: two models side by side, words, controls, charts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

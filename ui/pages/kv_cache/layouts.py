@@ -1,4 +1,4 @@
-"""Of what parts and kinds of rows a cache consists.
+"""The parts and kinds of rows that a cache consists of.
 
 A token adds rows to a latent's layouts; what came after MLA keeps windows, entries and states, too.
 """

@@ -1,4 +1,4 @@
-"""What each of several GPUs keeps of heads or sequences."""
+"""The cache on each of several GPUs, split by heads or by sequences."""
 
 from collections.abc import Iterator
 from contextlib import suppress

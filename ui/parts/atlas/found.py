@@ -1,4 +1,4 @@
-"""What all heads of a real model do: their small maps and scores on a text, and their names.
+"""All heads of a real model: their small maps and scores on a text, and their names.
 
 The app's own model is held whole, and so it reads fresh texts of random tokens, too: its heads are
 named by what they do there. Of any other model a head is named by what it does on the text.

@@ -1,4 +1,4 @@
-"""What a page's messages say, as HTML without scripts: its words and tables, no controls.
+"""A page's messages as HTML without scripts: its words and tables, no controls.
 
 A picture is drawn by a script of the browser, so its place has the same in words. Markdown is
 written by a library; HTML stands in it only where the page itself allows it.

@@ -40,11 +40,12 @@ def title(one: Side) -> str:
 
 
 def look(one: Side) -> str:
-    more = " The one vector of CSA and HCA serves all heads too; KDA's states go with their heads."
+    more = " The one vector of CSA and HCA serves all heads too. "
+    more += "KDA's states are split with their heads."
     return (
         "Falling lines are split among the GPUs, flat ones are repeated on each. MLA's latent "
-        f"{tensor('c_KV')} serves all heads: split by heads, each GPU keeps it whole. Split by "
-        f"sequences, each keeps its own alone.{more if one.split == 'all' else ''}"
+        f"{tensor('c_KV')} serves all heads: split by heads, each GPU caches all of it. Split "
+        f"by sequences, each caches only its own.{more if one.split == 'all' else ''}"
     )
 
 

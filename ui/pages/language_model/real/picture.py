@@ -1,4 +1,4 @@
-"""How the guess forms: a row a piece of the text, a lane a depth, in it the likeliest guess."""
+"""The guess as it forms: a row per token, a lane per depth, with the likeliest guess in it."""
 
 import html
 from collections.abc import Sequence
